@@ -202,7 +202,7 @@ def conflict(
         if unread.get(name) or (kind == NOTE and is_titled and not other):
             continue
         if not everything and (other is None or not _is_money(kind, other[0])):
-            differs = kind >= AMOUNT and not has_amount
+            differs = kind >= AMOUNT and not has_amount and not name >> 31
             differs |= is_renumbered and name in TITLES and (kind, value) != other
         elif other is None:
             # A print view has fewer facts of a page, and a date may be without its year or time; an

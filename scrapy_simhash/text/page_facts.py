@@ -12,7 +12,7 @@ meta properties those of https://ogp.me.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from hashlib import blake2b
@@ -25,7 +25,9 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_simhash.features.tokens import tokens
+from scrapy_simhash.item.numbers import amount
 from scrapy_simhash.item.state import state_of
+from scrapy_simhash.item.times import read_date
 from scrapy_simhash.text import markup as marked
 from scrapy_simhash.text.blocks import BOILERPLATE, mark_of, tree_core
 from scrapy_simhash.text.markup import PROPERTIES, Markup, read_markup, short, text_of
@@ -98,12 +100,23 @@ def _is_site_name(element: HtmlElement, text: str, markup: Markup) -> bool:
     if (elsewhere := metas.get("og:title")) is not None and not _contains(elsewhere, text):
         return True
     # If the title holds an h2 as well, other than the site's name, that one belongs to this page
-    # alone; and so does a longer h1 that holds the rest of the title: "Error E1" below "Errors", on
-    # a page titled "E1 - Errors".
+    # alone, unless it stands in a footer; and so does a longer h1 that holds the rest of the title:
+    # "Error E1" below "Errors", on a page titled "E1 - Errors".
     rest = _fold(_fold(markup.title).replace(heading, " ", 1))
     return bool(rest) and (
-        any(_contains(rest, other) for other in markup.others if _fold(other) != name)
+        _has_in_body(
+            element, {one for one in markup.others if _contains(rest, one) and _fold(one) != name}
+        )
         or any(_contains(other, rest) and _fold(other) != rest for _, other in markup.headings)
+    )
+
+
+def _has_in_body(heading: HtmlElement, texts: Collection[str]) -> bool:
+    """Whether the page of a heading has an h2 with one of some texts outside of footers."""
+    return bool(texts) and any(
+        text_of(element) in texts
+        and BOILERPLATE.isdisjoint(one.tag for one in element.iterancestors())
+        for element in heading.getroottree().iter("h2")
     )
 
 
@@ -144,6 +157,8 @@ _TWO_CELLS = etree.XPath(
     " | descendant-or-self::*[self::div or self::li or self::p][count(*)=2][not(*/*)][not(a)]"
 )
 _ROWS, _KEY, _CELL = 4096, 40, 80  # of tables; characters of a cell in a row of two
+# Elements behind the heading in which a day or a price may stand alone, and its characters.
+_BEHIND, _ALONE_LENGTH = 100, 64
 
 _DATES = {"page:datePublished", "page:datePosted", "page:startDate"}
 # Their properties are not those of the page: a review's date, an author's name.
@@ -173,6 +188,8 @@ def page_facts(root: HtmlElement) -> dict[str, str]:
       else in microdata, or else in a meta element;
     - "page:datePosted", "page:identifier", "page:addressLocality" likewise, as of job ads;
     - "page:time", the first time beside the heading, if none of the dates is known;
+    - "page:day", if there is none either, and "page:price": the first day, and the first amount,
+      that is all of the text of one of the first hundred elements behind the heading;
     - "page:details", a hash of the numbers in rows of two short cells and nothing else.
 
     Times that can be parsed are ISO 8601 to the minute, in UTC if they have an offset; days have no
@@ -245,6 +262,11 @@ class PageReader:
             times = islice(self._root.iter("{*}time"), self._markup.times)
             if time := _time(times, self._surroundings):
                 facts["page:time"] = time
+        has_time = "page:time" in facts or not _DATES.isdisjoint(facts)
+        if self.titles.element is not None and not (has_time and "page:price" in facts):
+            for name, value in _alone(self.titles.element, self._surroundings):
+                if not (has_time and name == "page:day"):
+                    facts.setdefault(name, value)
         headline = facts.get("page:headline")
         if headline and (agree(headline, title) or agree(headline, heading)):
             del facts["page:headline"]
@@ -273,6 +295,27 @@ def _time(elements: Iterable[HtmlElement], surroundings: set[HtmlElement]) -> st
         if time and _is_beside(element, surroundings):
             return time
     return ""
+
+
+def _alone(heading: HtmlElement, surroundings: set[HtmlElement]) -> Iterator[tuple[str, str]]:
+    """Yield the days and prices that stand alone in elements behind the heading."""
+    behind = (
+        element
+        for around in (heading, *heading.iterancestors())
+        for sibling in around.itersiblings()
+        for element in sibling.iter("*")
+    )
+    for element in islice(behind, _BEHIND):
+        text = element.text
+        if len(element) or not text or len(text) > _ALONE_LENGTH or not _DIGIT.search(text):
+            continue
+        folded = short(text).casefold()
+        date = read_date(folded)
+        is_day = date is not None and date.days and date.year
+        if not is_day and amount(folded, expected=False) is None:
+            continue
+        if _is_beside(element, surroundings):
+            yield ("page:day" if is_day else "page:price"), short(text)
 
 
 def _is_word(text: str | None) -> bool:

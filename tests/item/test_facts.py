@@ -178,11 +178,12 @@ def test_across_sites_a_price_may_have_another_name() -> None:
     assert across_sites({"total": "19.99"}, {"total": 20}) == "total"
 
 
-def test_the_price_of_a_page_is_compared_with_pages_without_one() -> None:
-    one = Facts.of({"page:price": Folded(AMOUNT, "n:20")})
-    assert conflict(one, Facts(), same_site=False) == "page:price"
-    # A print view on the same site has fewer facts.
-    assert conflict(one, Facts(), same_site=True) is None
+@pytest.mark.parametrize("same_site", [True, False])
+def test_the_price_of_a_page_is_compared_with_that_of_other_pages(same_site: bool) -> None:
+    one, other = (Facts.of({"page:price": Folded(AMOUNT, f"n:{price}")}) for price in (20, 30))
+    assert conflict(one, other, same_site=same_site) == "page:price"
+    # Print views have fewer facts, and portals show the price elsewhere.
+    assert conflict(one, Facts(), same_site=same_site) is None
 
 
 def test_values_are_hashed_with_the_secret() -> None:

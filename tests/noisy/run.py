@@ -4,6 +4,7 @@
     python -m tests.noisy --kinds wordpress,drupal --spiders AL --wrong --why
     python -m tests.noisy --setting SIMILARITY=.8
     python -m tests.noisy --set all --different   # things that are alike, and all different
+    python -m tests.noisy --set all --spread 3    # a page of each thing, on one of three sites
 
 Every kind of site is crawled by every spider: items and pages go through the plugin's own code into
 an index of their own, in the order in which the kind gives them, and what is kept is stored. Each
@@ -22,6 +23,7 @@ from importlib import import_module
 from itertools import count, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from scrapy.http import HtmlResponse, Request
 from scrapy.utils.request import fingerprint
@@ -193,11 +195,29 @@ def has_copies(kind: Kind) -> bool:
     return len({*first.values()}) < len(first)
 
 
+def spread(pages: Iterable[Page], sites: int) -> list[Page]:
+    """One page of each thing, in turn on one of so many sites: nothing may be dropped."""
+    first: dict[str, Page] = {}
+    for page in pages:
+        first.setdefault(page.thing, page)
+    hosts = [f"www.site{number}.example" for number in range(sites)]
+    return [
+        page._replace(url=urlsplit(page.url)._replace(netloc=hosts[number % sites]).geturl())
+        for number, page in enumerate(first.values())
+    ]
+
+
 def measure(
-    kind: Kind, spiders: Iterable[str], settings: Mapping[str, Any], things: int | None = None
+    kind: Kind,
+    spiders: Iterable[str],
+    settings: Mapping[str, Any],
+    things: int | None = None,
+    sites: int = 0,
 ) -> list[Measured]:
-    """Crawl a kind of site with several spiders."""
+    """Crawl a kind of site, or what it shows, spread over several sites, with several spiders."""
     pages = kind.pages(things)
+    if sites:
+        pages = spread(pages, sites)
     return [Measured(kind.name, spider, crawl(pages, spider, settings)) for spider in spiders]
 
 
@@ -291,6 +311,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--setting", type=_setting, action="append", default=[])
     parser.add_argument("--things", type=int, help="of each kind, instead of its usual count")
     parser.add_argument("--different", action="store_true", help="only kinds without copies")
+    parser.add_argument("--spread", type=int, default=0, metavar="SITES", help="one page of each")
     parser.add_argument("--totals", action="store_true", help="print no row for each kind")
     parser.add_argument("--wrong", action="store_true", help="print wrong pairs")
     parser.add_argument("--why", action="store_true", help="print why copies were kept")
@@ -309,7 +330,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             continue
         with ProcessPoolExecutor(options.processes) as pool:
             jobs = [
-                pool.submit(measure, kind, options.spiders, settings, options.things)
+                pool.submit(
+                    measure, kind, options.spiders, settings, options.things, options.spread
+                )
                 for kind in chosen
             ]
             measured = [one for job in jobs for one in job.result()]

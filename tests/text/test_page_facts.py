@@ -98,6 +98,32 @@ def test_the_name_of_the_site_in_a_second_heading_is_no_part_of_the_page() -> No
     head = "<title>Goats at sea | Island Post</title><meta property='og:site_name' "
     found = facts("<h2>Island Post</h2><h1>Goats at sea</h1>", f"{head} content='Island Post'>")
     assert found["page:title"] == "Goats at sea"
+    footer = "<h1>Goats at sea</h1><footer><h2>Island Post</h2></footer>"
+    assert (
+        facts(footer, "<title>Goats at sea | Island Post</title>")["page:title"] == "Goats at sea"
+    )
+
+
+@pytest.mark.parametrize(
+    ("beside", "name", "value"),
+    [
+        ("<p>Sold for <b>£195,000</b></p>", "page:price", "£195,000"),
+        ("<div><span>5 March 2026</span></div>", "page:day", "5 March 2026"),
+        ("<i>2026年3月5日</i>", "page:day", "2026年3月5日"),
+        ("<p>Founded in 1998</p>", "page:day", None),
+        ("<p>yesterday</p>", "page:day", None),
+        ("<ul><li><b>£195,000</b></li></ul>", "page:price", None),
+        ("<p></p>" * 100 + "<b>£195,000</b>", "page:price", None),
+    ],
+)
+def test_a_day_and_a_price_may_stand_alone_behind_the_heading(
+    beside: str, name: str, value: str | None
+) -> None:
+    assert facts(f"<b>£1</b> <h1>Goats at sea</h1>{beside}").get(name) == value
+    # What is marked up comes first.
+    dated = facts(f"<h1>Goats at sea</h1><time>2024-05-01</time>{beside}")
+    assert dated.get("page:day") is None
+    assert dated["page:time"] == "2024-05-01"
 
 
 @pytest.mark.parametrize(
