@@ -44,6 +44,7 @@ NUMBERS_OF_TEXT = "(numbers)"
 REST_OF_ITEM = "(rest of the item)"
 #: All fields beyond a limit, as one.
 OTHERS = "(others)"
+_CODE = re.compile(r"(?=\D*\d)[\w./-]+")
 # Parts of a date that either of two items may lack, with their kinds.
 _TIMES = {"year": YEAR, "time": TIME, "seconds": TIME, "zone": TIME}
 _PARTS = frozenset(_TIMES.values())
@@ -196,8 +197,11 @@ def conflict(
     unread = {_NUMBERS_KEY: not numbers, _DETAILS_KEY: view is not None, REST_KEY: True}
     found = []
     for name, kind, value in new.records:
-        other = held.get(name)
-        if left_out & {kind, kind if other is None else other[0]}:
+        other, field = held.get(name), new.names.get(name, "")
+        if left_out & {kind, kind if other is None else other[0]} and (
+            # A code is the same in every language.
+            other is None or not _is_code(field, new.shown.get(field))
+        ):
             continue
         if unread.get(name) or (kind == NOTE and is_titled and not other):
             continue
@@ -207,7 +211,6 @@ def conflict(
         elif other is None:
             # A print view has fewer facts of a page, and a date may be without its year or time; an
             # item with more fields is another item, except in another view of one page.
-            field = new.names.get(name, "")
             differs = kind not in _PARTS and not field.startswith(PAGE)
             differs &= not view or kind >= AMOUNT or "code" in name_of(field).marks
         else:
@@ -215,6 +218,13 @@ def conflict(
         if differs:
             found.append(new.names.get(name) or f"#{name:08x}")
     return min(found, key=lambda name: (name.startswith("("), name), default=None)
+
+
+def _is_code(name: str, value: Any) -> bool:
+    """Whether a field holds something like AB-12, rather than words."""
+    marks = name_of(name).marks
+    is_coded = "code" in marks and "title" not in marks and isinstance(value, str)
+    return is_coded and _CODE.fullmatch(value.strip()) is not None
 
 
 def _left_out(*, state: bool, view: View | None, is_titled: bool | None) -> set[int]:

@@ -688,6 +688,8 @@ def test_another_view_of_a_page_may_have_more_of_all_but_codes_and_amounts() -> 
     assert conflict(noon, one, same_site=True, view="shown") is None
     assert kept_by("translated", sku=None, price=None) is None
     assert conflict(new, stored, same_site=True, view="translated") == "price"
+    codes = [{"sku": f"AB-{number}", "product_name": f"{number} Kessel"} for number in (12, 13)]
+    assert conflict(*map(facts, codes), same_site=True, view="translated") == "sku"
 
 
 def test_signs_that_one_system_writes_for_another_are_equal() -> None:
