@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from corpora import jsonl
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from loopback import prose
 
@@ -129,18 +129,17 @@ def folder(tmp_path_factory):
 
 @settings(max_examples=settings.default.max_examples // 2)
 @given(items=ITEMS)
+@example(items=[{"title": "One", "text": f"{TEXTS[0]} ;'", "more, or less": ""}])
 def test_any_format_and_dialect_gets_the_same_decisions(folder, items):
     # A table of one row may be read in several ways.
     items, expected = [*PLAIN, *items], None
     for name, write in FORMATS.items():
-        if "none" in name or "backslash" in name:
-            continue  # a backslash may as well stand for itself: such rows may be rejected
         path, content = folder / name, write(items)
         path.write_bytes(content)
         groups, kept, written = decided(path)
         expected = expected or (groups, kept)
         assert groups == expected[0], name
-        # Where a backslash stands before a backslash alone, it may as well stand for itself.
+        # If all backslashes stand before others, they may as well stand for themselves.
         assert kept == expected[1] or "backslash" in name or "none" in name, name
         is_copied = len(kept) == len(items) and path.suffix in {".csv", ".jl"}
         assert written == content or not is_copied, name
