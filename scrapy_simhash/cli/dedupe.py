@@ -295,7 +295,7 @@ def _shown() -> Iterator[Callable[[str, int], None]]:
     from scrapy_simhash.cli.output import progress_bar  # noqa: PLC0415 - takes long to import
 
     with progress_bar() as progress:
-        task = progress.add_task("Sketching", total=None)
+        task = progress.add_task("Reading", total=None)
         yield lambda phase, done: progress.update(task, description=f"{phase} ({done:,})")
 
 

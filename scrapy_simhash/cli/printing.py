@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import takewhile
 from typing import Any
 
 from scrapy_simhash.visible import iso_time, shortened, visible, without_passwords
 
 #: Characters shown of a value.
 VALUE = 60
+# Of these, characters behind the first difference.
+_BEHIND = 10
 
 # Times, as seconds since the epoch.
 _TIMES = {"closed", "created", "first_seen", "heartbeat", "opened", "recovered", "seen"}
@@ -40,6 +43,10 @@ def json_line(value: Any) -> bytes:
 
 
 def in_values(old: str | None, new: str | None) -> str:
-    """Two values of a field, cut."""
-    shown = ("(none)" if value is None else shortened(value, VALUE) for value in (old, new))
-    return " -> ".join(shown)
+    """Two values of a field, cut so that their first difference is seen."""
+    # Before any cut: a part of a password is not recognised.
+    values = ["(none)" if one is None else without_passwords(one) for one in (old, new)]
+    same = sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(*values, strict=False)))
+    if same > VALUE - _BEHIND and max(map(len, values)) > VALUE:
+        values = [f"…{one[same - VALUE // 2 :]}" for one in values]
+    return " -> ".join(shortened(one, VALUE) for one in values)

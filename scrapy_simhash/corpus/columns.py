@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -77,9 +77,14 @@ class Written(NamedTuple):
 
 
 def find_written(
-    files: Iterable[tuple[Source, Generator[Chunk]]], ignore: Collection[str] = ()
+    files: Iterable[tuple[Source, Generator[Chunk]]],
+    ignore: Collection[str] = (),
+    advance: Callable[[int], None] = lambda read: None,
 ) -> Written:
-    """Find these fields in files, each given with its records; without those that are ignored."""
+    """Find these fields in files, each given with its records; without those that are ignored.
+
+    `advance` is called now and then with the number of items read.
+    """
     columns = _Columns(frozenset(ignore))
     for source, chunks in files:
         columns.begin()
@@ -90,6 +95,7 @@ def find_written(
                     with suppress(RecordError):
                         columns.meet(source.item(record))
                 read += chunk.length
+                advance(columns.read)
                 if read >= _FIRST and not columns.is_open:
                     break
     return columns.written()
@@ -193,7 +199,7 @@ class _Columns:
         # The names of all other fields, and of those that tell something.
         self._names: set[str] = set()
         self._content: set[str] = set()
-        self._read = 0
+        self.read = 0
         self._urls: set[int] = set()
         self._contents: set[int] = set()
 
@@ -217,7 +223,7 @@ class _Columns:
                 self._counts[name].meet(item.get(name))
         if moments := self._live(self._moments):
             self._meet_moments(item, moments)
-        self._read += 1
+        self.read += 1
 
     def _learn(self, name: str, item: Mapping[str, Any]) -> None:
         self._names.add(name)
@@ -242,7 +248,7 @@ class _Columns:
         for name, moment in own.items():
             if moment is not None:
                 self._own[name].meet(moment)
-        known = self._read_content(item) if self._read < _COUNTED else None
+        known = self._read_content(item) if self.read < _COUNTED else None
         for name in names:
             column = self._moments[name]
             if (moment := moment_of(item.get(name))) is None:

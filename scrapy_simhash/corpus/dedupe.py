@@ -34,7 +34,8 @@ from scrapy_simhash.feed.source import Chunk, FeedError, Output, Source, chosen
 from scrapy_simhash.feed.warc import WarcPage
 
 if TYPE_CHECKING:
-    Advance = Callable[[Literal["Sketching", "Deciding", "Writing", "Comparing"], int], None]
+    Phase = Literal["Reading", "Sketching", "Deciding", "Writing", "Comparing"]
+    Advance = Callable[[Phase, int], None]
 
 # What a file may unpack to, in bytes: this, and so many times its size. Each record has some more
 # for what is kept of it in memory.
@@ -144,7 +145,7 @@ def dedupe_corpus(
     """
     with ExitStack() as stack:
         folder = targets.kept.parent if targets.stream is None else Path(gettempdir())
-        sketcher, written = _without_written(sketcher)
+        sketcher, written = _without_written(sketcher, advance)
         store = stack.enter_context(closing(SketchStore(folder)))
         starts: list[int] = []
         portions = stack.enter_context(closing(_portions(sketcher.sources, starts, references)))
@@ -158,7 +159,7 @@ def dedupe_corpus(
         return corpus.counts()._replace(written=written)
 
 
-def _without_written(sketcher: Sketcher) -> tuple[Sketcher, Sequence[str]]:
+def _without_written(sketcher: Sketcher, advance: Advance) -> tuple[Sketcher, Sequence[str]]:
     """Find the fields that only tell when or as which one an item was written down.
 
     Those that the user has named are compared.
@@ -167,7 +168,7 @@ def _without_written(sketcher: Sketcher) -> tuple[Sketcher, Sequence[str]]:
     if not isinstance(reader, ItemReader) or reader.fields.only is not None:
         return sketcher, ()
     fields, files = reader.fields, ((source, _chunks(source)) for source in sketcher.sources)
-    found = find_written(files, fields.ignore)
+    found = find_written(files, fields.ignore, partial(advance, "Reading"))
     fields = replace(fields, ignore=[*fields.ignore, *found.indexes], beside_texts=found.others)
     return replace(sketcher, reader=replace(reader, fields=fields)), (*found.indexes, *found.others)
 

@@ -54,12 +54,36 @@ class Dialect(NamedTuple):
     escapechar: str | None = None
     skipinitialspace: bool = False
 
-    def rows(self, lines: Iterable[str], *, strict: bool = False) -> Iterator[list[str]]:
-        """Read rows; csv.Error if a quotation mark has no meaning, and `strict`."""
-        options: dict[str, Any] = {**self._asdict(), "quoting": csv.QUOTE_MINIMAL, "strict": strict}
+    def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        """Read rows."""
+        options: dict[str, Any] = self._asdict()
         if self.quotechar is None:
             options["quoting"] = csv.QUOTE_NONE
         return csv.reader(lines, **options)
+
+    def header(self, text: str) -> list[str]:
+        """The cells of the first row that is not blank; none if there is no row."""
+        return next(filter(None, self.rows(io.StringIO(text, newline=""))), [])
+
+    def grammar(self, *, is_whole: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """What matches each cell of a row, and a row as a program writes it.
+
+        Quotation marks stay open only where the text is cut off. A sign that a program would escape
+        does not stand behind a backslash that is none of the escapes.
+        """
+        end, sign = re.escape(self.delimiter), self.quotechar or '"'
+        close = sign if is_whole else rf"(?:{sign}|\Z)"
+        if self.escapechar:
+            plain = rf"(?:[^{end}\r\n{sign}\\]++|\\.)*+"
+            quoted = rf"{sign}(?:[^{sign}\\]++|\\.)*+{close}"
+        else:
+            plain = rf"(?!{sign})(?:(?!\\{sign})[^{end}\r\n])*+"
+            quoted = rf"{sign}(?:[^{sign}]++|{sign}{sign})*+{close}"
+        cell = plain if self.quotechar is None else f"(?:{quoted}|{plain})"
+        return (
+            re.compile(rf"(?:\A|{end})({cell})", re.DOTALL),
+            re.compile(rf"({cell}(?:{end}{cell})*+)(?:\r?\n|\r|\Z)", re.DOTALL),
+        )
 
 
 class _Row(NamedTuple):
@@ -179,7 +203,9 @@ class CsvFile(TextFile):
 
     def _read(self) -> Generator[_Row]:
         """All rows, each with the blank lines before it; none is longer than allowed."""
-        dialect, number, size, cells, read = self._dialect, 0, 0, 0, list[str]()
+        dialect, number, size, cells = self._dialect, 0, 0, 0
+        # A list of lines of a few characters takes thirty times their size.
+        read = io.StringIO()
 
         def checked(line: str) -> str:
             nonlocal number, size, cells
@@ -189,7 +215,7 @@ class CsvFile(TextFile):
             if size > MOST_BYTES or cells > MOST_VALUES:
                 problem = TOO_LONG if size > MOST_BYTES else TOO_MANY
                 raise FeedError(f"{self.path}, line {number}: {problem}")
-            read.append(line)
+            read.write(line)
             return "" if number == 1 and _SEPARATOR.fullmatch(line) else line
 
         # By default csv refuses cells of 128 KiB.
@@ -200,8 +226,8 @@ class CsvFile(TextFile):
                 lines = iter(lambda: text.readline(MOST_BYTES + 1 - size), "")
                 for row in dialect.rows(map(checked, lines)):
                     if row:
-                        yield _Row(number, row, "".join(read))
-                        read.clear()
+                        yield _Row(number, row, read.getvalue())
+                        read = io.StringIO()
                     size = cells = 0
         except csv.Error as error:
             raise FeedError(f"{self.path}, line {number}: {error}") from error
@@ -212,41 +238,33 @@ class CsvFile(TextFile):
 def dialect_of(sample: str, *, is_whole: bool) -> Dialect:
     """The dialect of a table, given its beginning.
 
-    It is the one in which the most rows have as many cells as the header, then one in which
-    all quotation marks have a use, then the one with the most columns.
+    It is the one in which the most text is in rows that a program would write so, with as many
+    cells as the header; then the one with the most columns; then the most usual one.
     """
 
-    def fit(dialect: Dialect) -> tuple[float, bool, int]:
-        rows, is_explained = _read_sample(sample, dialect)
-        if not is_whole and len(rows) > 1:
-            rows.pop()
-        width = len(rows[0]) if rows else 0
-        if width < 2:
-            return 0.0, False, width
-        if any(map(_QUOTED.search, rows[0])):
-            return 0.0, False, 0
-        even = sum(_is_even(row, width) + (len(row) == width) for row in rows)
-        return even / len(rows), is_explained, width
+    def fit(dialect: Dialect) -> tuple[int, int]:
+        names, fitting, at = dialect.header(sample), 0, 0
+        if len(names) < 2:
+            return 0, len(names)
+        if any(map(_QUOTED.search, names)):
+            return 0, 0
+        cell, row = dialect.grammar(is_whole=is_whole)
+        while at < len(sample):
+            if not (found := row.match(sample, at)):
+                at = sample.find("\n", at) + 1 or len(sample)
+                continue
+            cells, size = cell.findall(found[1]), found.end() - at
+            at += size
+            is_cut = at == len(sample) and not is_whole and len(cells) < len(names)
+            if is_cut or _is_even(cells, len(names)):
+                fitting += size if len(cells) > len(names) else 2 * size
+        return fitting, len(names)
 
     hows = [how for how in _QUOTES if all(sign is None or sign in sample for sign in how)]
     best = max((Dialect(one, *how) for how in [_USUAL, *hows] for one in _DELIMITERS), key=fit)
-    names = next(iter(_read_sample(sample, best)[0]), [])
+    names = best.header(sample)
     is_spaced = len(names) > 1 and all(name.startswith(" ") for name in names[1:])
     return best._replace(skipinitialspace=is_spaced)
-
-
-def _read_sample(sample: str, dialect: Dialect) -> tuple[list[list[str]], bool]:
-    """The rows that are not blank, and whether all quotation marks have a use."""
-    for strict in (True, False):
-        rows = list[list[str]]()
-        try:
-            rows.extend(filter(None, dialect.rows(io.StringIO(sample, newline=""), strict=strict)))
-        except csv.Error as error:
-            # The sample ends within quotation marks.
-            if "end of data" not in str(error):
-                continue
-        return rows, strict and (dialect.quotechar is not None or '"' not in sample)
-    return [], False
 
 
 def _is_even(cells: Sequence[str], width: int) -> bool:

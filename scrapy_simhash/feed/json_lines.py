@@ -76,7 +76,8 @@ class JsonLines(TextFile):
         if len(line) > MOST_VALUES < sum(map(line.count, (b",", b"[", b"{"))):
             raise RecordError(f"{place}: {TOO_MANY}")
         try:
-            item = json.loads(line)
+            # Given bytes, json would tell the encoding of each line.
+            item = json.loads(line.decode("utf-8-sig", "surrogatepass"))
         except RecursionError as error:
             raise RecordError(f"{place}: nested too deeply") from error
         except UnicodeDecodeError as error:

@@ -184,7 +184,8 @@ def _text(name: Name, text: str) -> Folded | None:
         plain = " ".join(_COMMA.sub(" ", plain).split()) or plain
     if len(text) > _LOOK:
         plain += f"\x1f{_digest(text[_LOOK:].encode('utf-8', 'surrogatepass'))}"
-    return _date(name, folded) or _numeric(name, folded) or Folded(TEXT, f"t:{plain}")
+    told = _DIGIT.search(folded) and (_date(name, folded) or _numeric(name, folded))
+    return told or Folded(TEXT, f"t:{plain}")
 
 
 def _data(data: bytes, head: bytes) -> Folded | None:
@@ -257,15 +258,16 @@ def _number(name: Name, value: float | Decimal) -> Folded:
 
 def _numeric(name: Name, text: str) -> Folded | None:
     """A folded text as an amount or a number, if it is one."""
-    if len(text) > 64 or not _DIGIT.search(text):
+    if len(text) > 64:
         return None
     digits = number(text)
     if digits and _is_label(name):
         return Folded(NUMBER, f"n:{digits}") if digits == text or "." not in text else None
-    if "no_amount" not in name.marks and not is_moment(text):
-        if found := amount(text, expected="price" in name.marks):
+    if "no_amount" not in name.marks:
+        found = amount(text, expected="price" in name.marks)
+        if found and not is_moment(text):
             return Folded(AMOUNT + found.currency, "n:" + found.text)
-        if bare := bare_amount(text):
+        if (bare := bare_amount(text)) and not is_moment(text):
             return Folded(AMOUNT, "n:" + bare)
     return Folded(NUMBER, "n:" + digits) if digits else None
 

@@ -40,7 +40,8 @@ LABELS = {"reaction score"} | listed(
 )
 # These only in names and labels; in a text some are also traded and cast.
 _NAMED = listed(
-    "bids bookmarks favorites favourites shares sold viewed visitors visits votes downvotes"
+    "applicants bids bookmarks favorites favourites shares sold viewed visitors visits votes "
+    "downvotes"
 )
 _LISTED = "|".join(sorted(COUNTED | LABELS | _NAMED))
 _CHANGED = (

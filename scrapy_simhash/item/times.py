@@ -153,6 +153,8 @@ def is_within(value: Any, start: float, stop: float) -> bool:
     of the last minutes. Without a time zone it counts as UTC and as local time. A date alone does
     not count: many things have it.
     """
+    if start > stop:  # a file has no clock of a crawl
+        return False
     if type(value) is str:
         if not _may_be_moment(value):
             return False

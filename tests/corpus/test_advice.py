@@ -139,6 +139,15 @@ def test_words_of_texts_that_differ_are_shown(dedupe):
     assert line.endswith("as in items 1 and 2: for 40 people -> for 50 people")
 
 
+def test_values_are_cut_so_that_their_difference_is_seen(dedupe):
+    shown = (f"https://wire.test/{'files/' * 9}{name}.pdf" for name in "ab")
+    given = [*copies(1, contract=[f"Contract of {url}" for url in shown])]
+    (line,) = re.findall("  contract.*", dedupe(given))
+    assert line.endswith(
+        "1 and 2: …files/files/files/files/files/a.pdf -> …files/files/files/files/files/b.pdf"
+    )
+
+
 def test_an_item_of_the_reference_is_named_as_such(call, tmp_path):
     old, new = copies(1, price=["1.50 EUR", "2.50 EUR"])
     for name, item in (("old", old), ("new", new)):

@@ -368,6 +368,15 @@ def sketcher_of(feed):
     return Sketcher([feed], reader, plan, [])
 
 
+def test_every_phase_says_how_many_items_are_done(tmp_path):
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(jsonl({"id": n, "text": prose(n // 2, 60)} for n in range(3000)))
+    sketcher, told = sketcher_of(JsonLines(source)), {}
+    sketcher = replace(sketcher, reader=replace(sketcher.reader, fields=ComparedFields()))
+    dedupe_corpus(sketcher, Targets(tmp_path / "out.jsonl"), advance=told.__setitem__)
+    assert told == dict.fromkeys(("Reading", "Sketching", "Writing"), 3000)
+
+
 def test_a_run_that_fails_anywhere_leaves_nothing_and_can_be_repeated(tmp_path, monkeypatch):
     items, kept = feed_of(30)
     source, folder = tmp_path / "in.jsonl", tmp_path / "out"

@@ -77,6 +77,15 @@ def test_the_first_rows_of_a_large_table_are_enough(dedupe):
     assert json.loads(found.splitlines()[-1])["text"].endswith("; \"89\" 'it' is\\ ")
 
 
+def test_a_first_row_may_be_longer_than_what_is_looked_at(dedupe):
+    """Within its quotation marks, many lines have as many commas as the header."""
+    page = rows(*(f"{prose(n, 5)}, {n}" for n in range(2000)))
+    content = rows("name,page", f'Bed,"{page}"', f"Bench,{BLURB}").encode()
+    assert len(page) > 1 << 16
+    found = dedupe("in.csv", content, output="out.jsonl")[0]
+    assert [json.loads(line)["name"] for line in found.splitlines()] == ["Bed", "Bench"]
+
+
 def test_rows_are_copied_as_they_are_written(dedupe):
     """With the mark, the line that names the delimiter, line ends, quotation marks and spaces."""
     kept = ['"a; b";"say ""hi"""', " c ;", '"two\r\nlines";x']
@@ -349,6 +358,15 @@ def test_bytes_that_an_encoding_lacks_are_rejected_as_they_are(dedupe, tmp_path)
     assert found == b"n,text\n" + good.decode("gb18030").encode()
     assert rejects.read_bytes() == b"n,text\n" + bad
     assert "line 3: not GB18030" in told
+
+
+def test_a_line_in_an_encoding_of_its_own_is_rejected(dedupe, tmp_path):
+    """It would be copied to an output in UTF-8."""
+    good, bad = b'{"text": "a"}\n', '{"text": "b"}'.encode("utf-16") + b"\n"
+    rejects = tmp_path / "rejects.jsonl"
+    found, told = dedupe("in.jsonl", good + bad, "--rejects", rejects, code=3)
+    assert (found, rejects.read_bytes()) == (good, bad)
+    assert "line 2: not UTF-8" in told
 
 
 @pytest.mark.parametrize("name", ["klingon", "hex", "rot13", ""])

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
@@ -38,7 +39,7 @@ def dedupe(suffix: str, content: bytes) -> tuple[int, str, list[bytes], list[byt
         if suffix.endswith(".gz"):
             # What was cut off in the middle of the work has no end.
             parts = [gzip.decompress(part) if part and code == 0 else b"" for part in parts]
-    return code, err.getvalue(), *(part.splitlines(keepends=True) for part in parts)
+    return code, err.getvalue(), *(re.findall(rb"[^\n]*\n|[^\n]+", part) for part in parts)
 
 
 def look_at(suffix: str, content: bytes) -> tuple[list[bytes], list[bytes]] | None:
@@ -87,17 +88,38 @@ def feeds(draw: Callable[..., Any], line: st.SearchStrategy[bytes]) -> bytes:
 @target(feeds(lines), examples=30)
 @example(b'{"url": "\\ud800", "\\ud800": 1}\n')
 @example(b"\xff\xfe{\0}\0\n\0")
+@example(b"[]")
+@example(b'[{"a": 1}, {"a":\n1}] [{}]')
 def test_feeds_of_json(content: bytes) -> None:
     parts = look_at(".jsonl", content)
     if parts is None:
         return
     kept, dropped = parts
-    given = [line for line in content.split(b"\n") if line and not line.isspace()]
-    assert sorted(line.rstrip(b"\n") for line in kept + dropped) == sorted(given)
+    assert sorted(line.rstrip(b"\n") for line in kept + dropped) == sorted(records(content))
     stored = [content_of(line) for line in kept]
     for line in dropped:
         one = content_of(line)
         assert one in stored or len(line) > 200
+
+
+def records(content: bytes) -> list[bytes]:
+    """The lines that are not blank or, of arrays, the elements without their line feeds."""
+    text = recoded(content)
+    if not text.lstrip().startswith(b"["):
+        return [line for line in text.split(b"\n") if line and not line.isspace()]
+    found, left = list[bytes](), text.decode().strip()
+    while left := left.lstrip("[], \t\r\n"):
+        end = json.JSONDecoder().raw_decode(left)[1]
+        found.append(left[:end].replace("\n", " ").encode())
+        left = left[end:]
+    return found
+
+
+def recoded(content: bytes) -> bytes:
+    """In UTF-8, without a byte order mark, as outputs are written."""
+    encoding = json.detect_encoding(content[:4])
+    errors = "surrogateescape" if encoding.startswith("utf-8") else "surrogatepass"
+    return content.decode(encoding, errors).encode("utf-8", errors)
 
 
 def content_of(line: bytes) -> str:
@@ -147,7 +169,7 @@ def test_feeds_of_csv(content: bytes) -> None:
     kept, dropped = (read(b"".join(part)) for part in parts)
     given = read(content)
     # Both have the header, and no row is lost.
-    assert sorted(kept[1:] + dropped[1:]) == sorted(row for row in given[1:] if row)
+    assert sorted(kept[1:] + dropped[1:]) == sorted(given[1:])
     header = given[0] if given else []
     stored = [row_says(header, row) for row in kept[1:]]
     for row in dropped[1:]:
@@ -155,7 +177,8 @@ def test_feeds_of_csv(content: bytes) -> None:
 
 
 def read(content: bytes) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+    """The rows that are not blank."""
+    return list(filter(None, csv.reader(io.StringIO(recoded(content).decode(), newline=""))))
 
 
 def row_says(header: list[str], row: list[str]) -> list[tuple[str, str]]:

@@ -516,6 +516,7 @@ def test_what_is_a_fact(name: str, value: Any) -> None:
     [
         ("dateModified", "2023-05-01", "2023-05-02"),
         ("commentCount", 3, 4),
+        ("Applicants", "26 applicants", "Over 100 people clicked apply"),
         ("user_interaction_count", "1,204", "1,310"),
         ("viewsCount", 3, "1.2k"),
         ("aggregateRating", {"ratingValue": 4.6, "reviewCount": 3}, {"ratingValue": 4.1}),
