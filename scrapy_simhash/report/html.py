@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import base64
 import re
-import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -24,25 +23,17 @@ from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from scrapy_simhash.durable import replace_file
-from scrapy_simhash.history.advice import Advice
-from scrapy_simhash.history.pairs import Change
 from scrapy_simhash.history.patterns import LEAST
 from scrapy_simhash.item.addresses import site
-from scrapy_simhash.item.facts import PAGE, TELLING
-from scrapy_simhash.item.irrelevant import Example
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack
 from scrapy_simhash.report.subject import Subject
-from scrapy_simhash.report.verdict import findings, headline, remarks
+from scrapy_simhash.report.verdict import findings, headline, remarks, steps
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import format_time, plural, shortened
 
 #: Rows of each list, such as the largest groups.
 TOP = 15
-
-# A field that alone changes most items is advised from so many changes on.
-_MANY = 10
 
 # Similarities are drawn from this one on, in bins of this width.
 _LEAST, _WIDTH = 0.5, 0.01
@@ -129,43 +120,6 @@ def _binned(
         for counted in counts
     )
     return list(zip(labels[:-1], one, other, strict=True))
-
-
-def steps(subject: Subject) -> Iterator[Advice]:
-    """What to change, the most important first."""
-    yield from subject.advice
-    advised = {name for advice in subject.advice for name in advice.fields}
-    yield from _noise([one for one in subject.changes if one.status == "changed"], advised)
-    # A place with a wildcard gets no rule.
-    parts = [one for one in subject.patterns if "?" in one.part and "*" not in one.part]
-    if parts and not subject.is_trial:
-        saved = sum(one.repeats for one in parts)
-        listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in parts[:3])
-        name = shlex.quote(shortened(subject.namespace.name))
-        yield Advice(
-            f"scrapy simhash patterns --namespace {name} --rules rules.json",
-            f"Up to {saved:,} {plural(saved, 'download')} that only repeated pages would be saved "
-            f"by rules for duplicate-url-discarder: {listed}{' …' if len(parts) > 3 else ''}",
-            (),
-        )
-
-
-def _noise(changes: Sequence[Change], advised: Collection[str]) -> Iterator[Advice]:
-    """A field that alone changes most items, unless it tells what they are."""
-    alone = [one for one in changes if len(one.fields) == 1 and (one.similarity or 1) == 1]
-    for name, count in Counter(name for one in alone for name in one.fields).items():
-        is_told = name.startswith((PAGE, "(")) or name_of(name).marks & {*TELLING, "title"}
-        is_most = count >= _MANY and count * 2 > len(changes)
-        if is_most and not is_told and name not in advised:
-            one = next(one for one in alone if name in one.fields)
-            old, new = (value or "" for value in one.fields[name])
-            yield Advice(
-                f"SIMHASH_IGNORE_FIELDS = [{name!r}]",
-                f"{count:,} of {len(changes):,} changed items changed in "
-                f"`{shortened(name, 80)}` alone. If that does not matter, ignore it: they are "
-                "unchanged then",
-                [Example(one.url, one.url, {name: (new, old)})],
-            )
 
 
 def write_report(subject: Subject, path: Path) -> None:

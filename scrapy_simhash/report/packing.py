@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from scrapy_simhash.history.pairs import KEPT, Change, Pair, differing, with_contents
 from scrapy_simhash.item.addresses import site
+from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.report.subject import Subject
-from scrapy_simhash.report.verdict import action_in_words, changed_fields, field_label, how
+from scrapy_simhash.report.verdict import action_in_words, changed_fields, field_label
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.visible import shortened, visible
 

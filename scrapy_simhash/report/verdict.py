@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
-from scrapy_simhash.item.addresses import same_site, split_url
-from scrapy_simhash.item.facts import PAGE
+from scrapy_simhash.history.advice import Advice
+from scrapy_simhash.item.facts import PAGE, TELLING
+from scrapy_simhash.item.irrelevant import Example
+from scrapy_simhash.item.names import name_of
+from scrapy_simhash.report.causes import avoidable, how
 from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
-    from scrapy_simhash.history.pairs import Change, Pair
+    from scrapy_simhash.history.pairs import Change
     from scrapy_simhash.report.subject import Subject
 
 _ACTIONS = {
@@ -67,13 +70,20 @@ def headline(subject: Subject) -> str:
     counts, stats = subject.counts, subject.stats
     checked = int(stats.get("checked", 0))
     reported = counts.get("report", 0)
-    dropped = counts.total() - counts.get(SAME, 0) - reported
+    # Unchanged items are dropped as well, and have no row if nothing at all has changed.
+    duplicates = counts.total() - counts.get(SAME, 0) - reported
+    dropped = max(int(stats.get("dropped", 0)), counts.total() - reported)
     what = "items and pages" if stats.get("pages/skipped") else plural(checked, "item")
     seen = f"{checked:,} {what} checked" if checked else "No crawl has finished yet"
-    if subject.is_trial:
-        parts = [_duplicates(dropped, checked, "would be dropped")]
-    else:
-        parts = [_duplicates(dropped, checked, "dropped")] if dropped or not reported else []
+    done = "would be dropped" if subject.is_trial else "dropped"
+    parts = [_duplicates(dropped, checked, done)] if dropped or not reported else []
+    if same := dropped - duplicates:
+        share = _share(dropped, checked)
+        parts = [
+            f"{dropped:,} {done}{share}, {same:,} of them unchanged"
+            if duplicates
+            else f"{same:,} unchanged {plural(same, 'item')} {done}{share}"
+        ]
     if reported:
         parts.append(_duplicates(reported, checked, "found and stored anyway"))
     return f"{seen}: {', '.join(parts)}."
@@ -82,9 +92,7 @@ def headline(subject: Subject) -> str:
 def remarks(subject: Subject) -> Iterator[str]:
     """What was lost, which is nothing if all went well, and what else is to be known."""
     counts, stats = subject.counts, subject.stats
-    dropped = counts.total() - counts.get("report", 0)
-    if same := counts.get(SAME, 0):
-        yield f"{same:,} more dropped because they had not changed since an earlier visit."
+    dropped = stats.get("dropped", 0) or counts.total() - counts.get("report", 0)
     if orphans := sum(row.orphans for row in subject.runs):
         yield (
             f"{orphans:,} dropped for an original that was not stored in the end: "
@@ -121,8 +129,13 @@ def skipped(stats: Mapping[str, float]) -> list[tuple[int, str]]:
 
 
 def _duplicates(count: int, checked: int, action: str) -> str:
-    share = f" ({count / checked:.1%})" if 0 < count <= checked else ""
-    return f"{f'{count:,}' if count else 'no'} {plural(count, 'duplicate')} {action}{share}"
+    if not count:
+        return "no duplicates found"
+    return f"{count:,} {plural(count, 'duplicate')} {action}{_share(count, checked)}"
+
+
+def _share(count: int, checked: int) -> str:
+    return f" ({count / checked:.1%})" if 0 < count <= checked else ""
 
 
 # Findings of each kind; the rest is in the table of decisions.
@@ -186,30 +199,72 @@ def changed_fields(change: Change) -> list[tuple[str, str | None, str | None]]:
         for name, values in change.fields.items()
         if not name.startswith(PAGE) or values not in own
     ]
-    is_text = change.status == "changed" and (change.similarity or 1) < 1
+    is_text = change.status == "changed" and change.similarity not in {None, 1.0}
     return [*found, (_TEXT, None, None)] if is_text and _TEXT not in change.fields else found
 
 
-def how(drop: Pair) -> str:
-    """What the URL of a duplicate has in common with that of its original."""
-    if drop.action == SAME:
-        return "unchanged since an earlier visit"
-    return "an original that is gone" if drop.original is None else _how(drop.url, drop.original)
+# Fields that change most items are advised from so many changes on, each from this share on.
+_MANY, _SHARE = 10, 0.25
 
 
-@lru_cache(maxsize=1 << 17)
-def _how(url: str, original: str) -> str:
-    if url == original:
-        return "listed again under the same URL"
-    if not same_site(url, original):
-        return "on another site"
-    new, old = split_url(url), split_url(original)
-    if new.path.rstrip("/") != old.path.rstrip("/"):
-        is_folder = new.path.rpartition("/")[2] == old.path.rpartition("/")[2] != ""
-        return "in another folder of the site" if is_folder else "elsewhere on the site"
-    given = {*new.query.split("&")} ^ {*old.query.split("&")}
-    if names := sorted({part.partition("=")[0] for part in given} - {""}):
-        listed = ", ".join(f"`{shortened(name, 40)}`" for name in names[:3])
-        return f"the same path, another {listed}{' …' if len(names) > 3 else ''}"
-    is_host = new.netloc != old.netloc
-    return "the same path on another host" if is_host else "the same URL, written otherwise"
+def steps(subject: Subject) -> Iterator[Advice]:
+    """What to change, the most important first."""
+    yield from subject.advice
+    advised = {name for advice in subject.advice for name in advice.fields}
+    yield from _noise([one for one in subject.changes if one.status == "changed"], advised)
+    if subject.counts:
+        yield from _repeating(subject)
+    yield from avoidable(subject.duplicates, subject.patterns)
+
+
+def _noise(changes: Sequence[Change], advised: Collection[str]) -> Iterator[Advice]:
+    """Fields that alone or together change most items, unless they tell what these are."""
+    found = [{name: (new, old) for name, old, new in changed_fields(one)} for one in changes]
+    often = Counter(name for fields in found for name in fields)
+    least = max(_MANY, _SHARE * len(changes))
+    noise = {name for name, count in often.items() if count >= least and not _tells(name)}
+    alone = [
+        (one.url, fields)
+        for one, fields in zip(changes, found, strict=True)
+        if fields and fields.keys() <= noise
+    ]
+    names = sorted({name for _, fields in alone for name in fields})
+    if len(alone) >= _MANY and len(alone) * 2 > len(changes) and not {*names} <= {*advised}:
+        url, fields = max(alone, key=lambda one: len(one[1]))
+        example = {name: (new or "", old or "") for name, (new, old) in fields.items()}
+        listed = " and ".join(f"`{shortened(name, 80)}`" for name in names)
+        these = "this field, and they count" if len(names) == 1 else "these fields, and they count"
+        yield Advice(
+            f"SIMHASH_IGNORE_FIELDS = {names}",
+            f"{len(alone):,} of {len(changes):,} changed items changed only in {listed}. If that "
+            f"does not matter, ignore {these} as unchanged",
+            [Example(url, url, example)],
+        )
+
+
+def _tells(name: str) -> bool:
+    """Whether a field tells what an item is."""
+    is_own = name != _TEXT and not name.startswith((PAGE, "("))
+    return not is_own or bool(name_of(name).marks & {*TELLING, "title"})
+
+
+def _repeating(subject: Subject) -> Iterator[Advice]:
+    """What to do about parts of URLs that only repeat pages."""
+    unruled = subject.unruled
+    ruled = [one for one in subject.patterns if one.part not in unruled]
+    for parts in filter(None, (ruled, [one for one in subject.patterns if one.part in unruled])):
+        saved = sum(one.repeats for one in parts)
+        listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in parts[:3])
+        name = shlex.quote(shortened(subject.namespace.name))
+        command, why = "", "after a crawl, `scrapy simhash patterns --rules FILE` writes rules"
+        if parts is not ruled:
+            why = f"there is no rule for it: {unruled[parts[0].part]}"
+        elif not subject.is_trial:
+            command = f"scrapy simhash patterns --namespace {name} --rules rules.json"
+            why = "rules for duplicate-url-discarder avoid them"
+        yield Advice(
+            command,
+            f"Up to {saved:,} {plural(saved, 'download')} only repeated pages because of {listed}"
+            f"{' …' if len(parts) > 3 else ''}; {why}",
+            (),
+        )

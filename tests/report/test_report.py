@@ -10,6 +10,7 @@ import shlex
 import shutil
 import sqlite3
 import zlib
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.pairs import Change
+from scrapy_simhash.history.patterns import Pattern
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Duplicate
@@ -34,9 +36,10 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report import packing, subject
-from scrapy_simhash.report.html import steps, write_report
+from scrapy_simhash.report.causes import how
+from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.subject import read_subject
-from scrapy_simhash.report.verdict import how
+from scrapy_simhash.report.verdict import steps
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import load_scheme
 
@@ -189,7 +192,7 @@ def test_nothing_in_the_file_is_loaded_or_run(hostile):
 def test_a_report_of_nothing(address, tmp_path):
     with Index(address) as index:
         index.confirm(index.claim(prose(1), key="1"))
-    assert "No duplicates were found." in written(address, tmp_path).read_text("utf-8")
+    assert "no duplicates found." in written(address, tmp_path).read_text("utf-8")
 
 
 def test_a_run_that_is_not_there_leaves_the_old_file(address, tmp_path):
@@ -904,7 +907,7 @@ def advised(address, tmp_path):
             document = index.document(text, key=url, url=url, facts=facts)
             document.values = fields
             index.confirm(*index.execute(claims=[document]))
-        meet(index, [(f"http://b.test/q/?sid={number}", "same") for number in range(30)])
+        meet(index, [(f"http://b.test/{n}.html?sid={n}{s}", n) for n in range(25) for s in "ab"])
     return written(address, tmp_path, similarity=0.9)
 
 
@@ -923,7 +926,8 @@ def test_the_first_screen_says_what_to_change(advised):
         expect(setting.locator("[role=status]")).to_have_text(re.compile("copied|selected"))
         line = 'scrapy simhash patterns --namespace "it\'s" --rules rules.json'
         assert shlex.split(command.locator("code").last.inner_text()) == shlex.split(line)
-        assert "Up to 29 downloads that only repeated pages would be saved" in command.inner_text()
+        what = "Up to 25 downloads only repeated pages because of b.test/*.html?sid; rules for "
+        assert what in command.inner_text()
         return page.evaluate("document.querySelector('.steps').getBoundingClientRect().top")
 
     assert visit(advised, steps, viewport={"width": 1200, "height": 800}) < 500
@@ -933,7 +937,6 @@ def test_the_first_screen_says_what_to_change(advised):
     ("name", "count", "others", "is_advised"),
     [
         ("x", 10, 9, True),
-        ("x", 10, 10, False),
         ("x", 9, 0, False),
         ("price", 10, 0, False),
         ("title", 10, 0, False),
@@ -946,18 +949,105 @@ def test_a_field_that_changes_most_items_alone_is_named(name, count, others, is_
 
     changes = [change(number, **{name: ("1", str(number))}) for number in range(count)]
     changes += [change(number, x=("1", "2"), y=("1", "2")) for number in range(others)]
-    given = SimpleNamespace(
+    found = [(step.setting, step.effect.partition(" changed")[0]) for step in steps(given(changes))]
+    expected = [("SIMHASH_IGNORE_FIELDS = ['x']", f"{count} of {count + others}")]
+    assert found == (expected if is_advised else [])
+
+
+def given(changes=(), drops=(), patterns=(), unruled=()):
+    return SimpleNamespace(
         changes=changes,
         advice=[],
-        patterns=[],
-        runs=[],
-        stats={},
+        patterns=patterns,
+        unruled=dict(unruled),
+        drops=drops,
+        duplicates=drops,
+        counts=Counter(drop.action for drop in drops),
         namespace=SimpleNamespace(name="n"),
         is_trial=False,
     )
-    found = [(step.setting, step.effect.partition(" changed")[0]) for step in steps(given)]
-    expected = [("SIMHASH_IGNORE_FIELDS = ['x']", f"{count} of {count + others}")]
-    assert found == (expected if is_advised else [])
+
+
+def test_fields_that_only_together_change_most_items_are_named():
+    counters = {"reads": ("5", "9"), "comments": ("1", "2")}
+    changes = [Change("changed", f"http://a.test/{n}", 0.0, 1, None, 1.0, counters) for n in "ab"]
+    changes = [one._replace(fields=counters | {"page:reads": ("5", "9")}) for one in changes] * 100
+    changes += [one._replace(fields={"reads": ("5", "9")}) for one in changes[:20]]
+    # What else has changed in these is no noise.
+    changes += [one._replace(fields=counters | {"price": ("1", "2")}) for one in changes[:20]]
+    changes += [one._replace(similarity=0.0) for one in changes[:20]]
+    (step,) = steps(given(changes))
+    assert step.setting == "SIMHASH_IGNORE_FIELDS = ['comments', 'reads']"
+    assert step.effect.startswith("220 of 260 changed items changed only in `comments` and `reads`")
+    assert step.examples[0].values == {"reads": ("9", "5"), "comments": ("2", "1")}
+
+
+def copies(url, original, count=20):
+    return [
+        SimpleNamespace(url=url.format(n), original=original.format(n), action="drop")
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "original", "setting", "what"),
+    [
+        (
+            "http://mirror.test/p{0}?sid={0}",
+            "http://a.test/p{0}?sid=1{0}",
+            "LinkExtractor(deny_domains=['mirror.test'])",
+            "20 duplicates had the same path on `mirror.test` and `a.test`",
+        ),
+        (
+            # Who denies a.test denies m.a.test, too.
+            "http://a.test/p{0}",
+            "http://m.a.test/p{0}",
+            "LinkExtractor(deny_domains=['m.a.test'])",
+            "20 duplicates had the same path on `m.a.test` and `a.test`",
+        ),
+        (
+            "http://a.test/p{0}/print",
+            "http://a.test/p{0}",
+            "LinkExtractor(deny=['/print(/|$)'])",
+            "20 duplicates had `/print` in the path of one URL",
+        ),
+        (
+            "http://a.test/p{0}?sid={0}",
+            "http://a.test/p{0}?sid=1{0}",
+            "",
+            "20 duplicates have another `sid` in the URL than their originals",
+        ),
+    ],
+)
+def test_what_made_the_urls_of_the_duplicates_is_named(url, original, setting, what):
+    named = {step.setting: step.effect for step in steps(given(drops=copies(url, original)))}
+    assert named[setting].startswith(what)
+    assert not [*steps(given(drops=copies(url, original, 19)))]
+
+
+@pytest.mark.parametrize(
+    ("url", "original"),
+    [
+        ("http://a.test/", "http://b.test/"),
+        ("http://127.0.0.1:1/p{0}", "http://127.0.0.1:2/p{0}"),
+        ("http://a.test/economy/p{0}", "http://a.test/p{0}"),
+        ("http://a.test/p{0}/2", "http://a.test/p{0}/3"),
+    ],
+)
+def test_what_no_setting_avoids_is_not_advised(url, original):
+    assert not [*steps(given(drops=copies(url, original)))]
+
+
+def test_a_parameter_without_a_rule_is_named_with_the_reason():
+    part = Pattern("a.test/p/?sid", 60, 60, 1, 0, "http://a.test/p/1?sid=2")
+    drops = copies("http://a.test/p/1?sid={}", "http://a.test/p/1")
+    unruled = {part.part: "it was seen on 1 page"}
+    (step,) = steps(given(drops=drops, patterns=[part], unruled=unruled))
+    assert step.setting == ""
+    assert step.effect == (
+        "Up to 59 downloads only repeated pages because of `a.test/p/?sid`; there is no rule for "
+        "it: it was seen on 1 page"
+    )
 
 
 def test_a_finding_has_what_the_urls_have_in_common():
@@ -966,16 +1056,23 @@ def test_a_finding_has_what_the_urls_have_in_common():
 
     url = "http://www.example.com/b/c?d=1"
     assert [repeated(url, other) for other in (None, url, "http://b.test/")] == [
-        "an original that is gone",
+        "the original is no longer in the index",
         "listed again under the same URL",
         "on another site",
     ]
-    assert repeated(url, "http://www.example.com/b/c?d=2&e") == "the same path, another `d`, `e`"
-    assert repeated(url, "http://example.com/b/c?d=1") == "the same path on another host"
-    assert repeated(url, "https://www.example.com/b/c/?d=1") == "the same URL, written otherwise"
-    assert repeated(url, "http://www.example.com/print/c") == "in another folder of the site"
+    assert repeated(url, "http://www.example.com/b/c?d=2&e") == "same path, other `d`, `e`"
+    here = "on `example.com` and `www.example.com`"
+    assert repeated(url, "http://me:pw@example.com/b/c?d=1") == f"same path, {here}"
+    assert repeated(url, "http://example.com/b/c?d=2") == f"same path, {here}, other `d`"
+    mirror = "same path, on `mirror.test` and `www.example.com`"
+    assert repeated(url, "http://mirror.test/b/c?d=1") == mirror
+    assert repeated(url, "https://www.example.com/b/c/?d=1") == "the same URL, written differently"
+    assert repeated(url, "http://www.example.com/b/c/print?d=1") == "`/print` in the path"
+    assert repeated(url, "http://www.example.com/c") == "`/b` in the path, other `d`"
+    assert repeated(url, "http://www.example.com/7/b/c") == "in another folder"
+    assert repeated(url, "http://www.example.com/print/c") == "in another folder"
     assert repeated(url, "http://www.example.com/b/x") == "elsewhere on the site"
-    assert repeated(url, url, "same") == "unchanged since an earlier visit"
+    assert repeated(url, url, "same") == "unchanged since an earlier crawl"
     assert repeated("http://[broken", "http://[broken:1") == "on another site"
 
 
@@ -984,7 +1081,7 @@ def test_a_finding_leads_to_its_rows(many):
     def steps(page):
         page.click("a.show:visible >> nth=0")
         expect(page.locator("#status")).to_have_text("128 decisions")
-        assert page.input_value("#how") == "in another folder of the site"
+        assert page.input_value("#how") == "in another folder"
         assert page.evaluate("document.activeElement.id") == "decisions"
 
     visit(many, steps)
@@ -1044,10 +1141,7 @@ def test_the_first_screen_has_the_result_and_what_was_found(crawled):
     assert "1 duplicate dropped." in text
     assert "2 duplicates dropped." in text
     assert "Nothing was lost: the original of each was stored" in text
-    assert findings_in(text) == [
-        ("repeated", "on another site", "1"),
-        ("repeated", "on another site", "1"),
-        ("kept", "<code>price</code> differs", "1"),
-        ("repeated", "on another site", "2"),
-        ("kept", "<code>price</code> differs", "1"),
-    ]
+    on_b, on_c = (f"same path, on <code>a.test</code> and <code>{one}.test</code>" for one in "bc")
+    price = ("kept", "<code>price</code> differs", "1")
+    newer, older = ("repeated", on_c, "1"), ("repeated", on_b, "1")
+    assert findings_in(text) == [newer, older, price, older, newer, price]

@@ -36,8 +36,8 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
 @pytest.mark.parametrize(
     ("given", "sentences"),
     [
-        (subject({}), ["No crawl has finished yet: no duplicates dropped."]),
-        (subject({"checked": 1}), ["1 item checked: no duplicates dropped."]),
+        (subject({}), ["No crawl has finished yet: no duplicates found."]),
+        (subject({"checked": 1}), ["1 item checked: no duplicates found."]),
         (
             subject({"checked": 10}, {"drop": 3}, sites=[HERE, HERE, THERE]),
             [
@@ -69,16 +69,30 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
         (
             subject({"checked": 10}, {"drop": 1, SAME: 4}, sites=[THERE]),
             [
-                "10 items checked: 1 duplicate dropped (10.0%).",
-                "4 more dropped because they had not changed since an earlier visit.",
+                "10 items checked: 5 dropped (50.0%), 4 of them unchanged.",
                 (
                     "Nothing was lost: the original of each was stored, and `scrapy simhash "
                     "restore` returns those in quarantine."
                 ),
             ],
         ),
+        # Items in which nothing has changed have no row; the log says "9 dropped".
         (
-            subject({"checked": 10}, {"report": 2}, sites=[HERE, HERE]),
+            subject({"checked": 10, "dropped": 9}, {"drop": 1, SAME: 4}),
+            [
+                "10 items checked: 9 dropped (90.0%), 8 of them unchanged.",
+                "Nothing was lost: the original of each was stored.",
+            ],
+        ),
+        (
+            subject({"checked": 10, "dropped": 9}),
+            [
+                "10 items checked: 9 unchanged items dropped (90.0%).",
+                "Nothing was lost: the original of each was stored.",
+            ],
+        ),
+        (
+            subject({"checked": 10, "dropped": 0}, {"report": 2}, sites=[HERE, HERE]),
             [
                 "10 items checked: 2 duplicates found and stored anyway (20.0%).",
             ],
@@ -104,7 +118,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
                 orphans=1,
             ),
             [
-                "9 items checked: no duplicates dropped.",
+                "9 items checked: no duplicates found.",
                 (
                     "1 dropped for an original that was not stored in the end: "
                     "`scrapy simhash restore --orphans` returns it."
