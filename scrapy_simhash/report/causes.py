@@ -104,7 +104,7 @@ def avoidable(drops: Iterable[Pair], patterns: Iterable[Pattern]) -> Iterator[Ad
         cause = cause_of(url, original)
         hosts = {host_of(url), host_of(original)}
         names.update({*cause.names} - {name for host, name in known if host in hosts})
-        if cause.added and view_of(url, original):
+        if cause.added and view_of(f"http://a{cause.added}/b", "http://a/b"):
             views[cause.added] += 1
     for added, count in _often(views):
         yield Advice(

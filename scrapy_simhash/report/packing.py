@@ -23,6 +23,9 @@ BLOCK = 40
 # Limits of one file: rows with details, and their packed size in bytes.
 MOST_DETAILS, MOST_BYTES = 5_000, 8_000_000
 
+#: Rows of each table that are not packed, as many as are printed.
+MOST_PLAIN = 1_000
+
 # At most so many rows with details are kept items, and as many changes; others are duplicates.
 _MOST_KEPT = 1_000
 
@@ -34,8 +37,13 @@ _TITLES = ("title", "headline", "name", "heading")
 
 
 class Packed(NamedTuple):
-    """The rows of both tables, the details in blocks, and how many decisions have details."""
+    """The rows of both tables, the details in blocks, and how many decisions have details.
 
+    The first rows are plain data, so that they are there once the page has loaded, and can be
+    printed without a person; the others are packed.
+    """
+
+    first: dict[str, Any]
     rows: str
     blocks: list[str]
     details: int
@@ -77,13 +85,17 @@ def pack(subject: Subject, opened: int | None) -> Packed:
             left -= len(blocks[-1])
     every = [listed.get(number) or _listed(subject, number, row) for number, row in enumerate(rows)]
     name = shlex.quote(shortened(subject.namespace.name))
-    table: dict[str, Any] = {
-        "rows": every[:of_changes],
-        "changes": every[of_changes:],
+    first: dict[str, Any] = {
         "block": BLOCK,
         "command": "" if subject.is_trial else f"scrapy simhash restore --namespace {name} --id ",
     }
-    return Packed(_packed(table), blocks, sum(row["detail"] >= 0 for row in table["rows"]))
+    rest: dict[str, Any] = {}
+    for table, is_change in (("rows", False), ("changes", True)):
+        numbers = [number for number in order if (number >= of_changes) is is_change]
+        first[table] = [every[number] for number in sorted(numbers[:MOST_PLAIN])]
+        rest[table] = [every[number] for number in sorted(numbers[MOST_PLAIN:])]
+    with_details = sum(row["detail"] >= 0 for row in every[:of_changes])
+    return Packed(first, _packed(rest) if any(rest.values()) else "", blocks, with_details)
 
 
 def _near(subject: Subject, row: Pair | Change) -> float:

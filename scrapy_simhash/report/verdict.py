@@ -211,10 +211,14 @@ def steps(subject: Subject) -> Iterator[Advice]:
     """What to change, the most important first."""
     yield from subject.advice
     advised = {name for advice in subject.advice for name in advice.fields}
-    yield from _noise([one for one in subject.changes if one.status == "changed"], advised)
+    changes = [one for one in subject.changes if one.status == "changed"]
+    duplicates = subject.duplicates
+    noise = [*_noise(changes, advised)]
+    yield from noise if len(changes) > len(duplicates) else []
     if subject.counts:
         yield from _repeating(subject)
-    yield from avoidable(subject.duplicates, subject.patterns)
+    yield from avoidable(duplicates, subject.patterns)
+    yield from noise if len(changes) <= len(duplicates) else []
 
 
 def _noise(changes: Sequence[Change], advised: Collection[str]) -> Iterator[Advice]:
@@ -233,11 +237,11 @@ def _noise(changes: Sequence[Change], advised: Collection[str]) -> Iterator[Advi
         url, fields = max(alone, key=lambda one: len(one[1]))
         example = {name: (new or "", old or "") for name, (new, old) in fields.items()}
         listed = " and ".join(f"`{shortened(name, 80)}`" for name in names)
-        these = "this field, and they count" if len(names) == 1 else "these fields, and they count"
+        these = "this field" if len(names) == 1 else "these fields"
         yield Advice(
             f"SIMHASH_IGNORE_FIELDS = {names}",
             f"{len(alone):,} of {len(changes):,} changed items changed only in {listed}. If that "
-            f"does not matter, ignore {these} as unchanged",
+            f"does not matter, ignore {these}: then these items are unchanged",
             [Example(url, url, example)],
         )
 

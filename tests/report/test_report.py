@@ -267,7 +267,7 @@ def test_items_are_counted_by_time_and_by_similarity(address, tmp_path):
     assert sum(int(row[1]) for row in new) == 4
     assert sum(int(row[2]) for row in new) == 2
     similar = cells(page, "Similarity to the nearest item")
-    assert "1 of 2 duplicates, with the text of their original." in page
+    assert "Not drawn: 1 duplicate with an equal text." in page
     assert [int(row[2]) for row in similar if float(row[0]) >= 0.9] == [1]
     # The bars of each chart match its table.
     for name, column in (("kept", 1), ("dropped", 2)):
@@ -361,16 +361,35 @@ def test_repeating_urls_have_no_section_without_any(address, tmp_path):
     assert 'id="parts"' not in written(address, tmp_path).read_text("utf-8")
 
 
-def test_nothing_found_has_no_section(address, tmp_path):
+def test_what_is_empty_has_no_section(address, tmp_path):
     with Index(address) as index:
-        index.confirm(index.claim(prose(1), key="1"))
-    assert "What was found" not in written(address, tmp_path).read_text("utf-8")
+        index.confirm(*(index.claim(prose(number), key=str(number)) for number in range(2)))
+    text = written(address, tmp_path).read_text("utf-8")
+    for heading in ("What was found", "Every decision", "What changed", "Where the", "Runs"):
+        assert f">{heading}" not in text
+    with Index(address) as index:
+        remember(index, "http://b.test/1", prose(9), "http://a.test/1", prose(9))
+    text = written(address, tmp_path).read_text("utf-8")
+    assert ">Every decision" in text
+    # One group of one, on one site; a similarity that is not drawn.
+    for heading in ("Largest groups", "Sites", "Similarity to the nearest"):
+        assert f">{heading}" not in text
 
 
-def packed_in(path, name="rows"):
-    """The data that the script unpacks."""
-    (packed,) = re.findall(rf'id="{name}">([^<]*)<', path.read_text("utf-8"))
-    return json.loads(zlib.decompress(base64.b64decode(packed)))
+def test_runs_are_listed_with_what_became_of_their_items(crawled):
+    rows = cells(crawled.read_text("utf-8"), "Runs", 2)
+    assert [row[3:7] for row in rows] == [["0", "1", "0", "0"], ["2", "1", "0", "0"]]
+
+
+def packed_in(path):
+    """The data of the script: the first rows, and those that it unpacks."""
+    text = path.read_text("utf-8")
+    (data,) = re.findall(r'id="first">(.*?)</script>', text)
+    found = json.loads(data)
+    for packed in re.findall(r'id="rows">([^<]*)<', text):
+        rest = json.loads(zlib.decompress(base64.b64decode(packed)))
+        found |= {name: found[name] + rest[name] for name in rest}
+    return found
 
 
 def rows_of(path, name="rows"):
@@ -414,8 +433,11 @@ class Visit:
     result: object = None
 
 
-def visit(path, steps, **options):
-    """Take steps on a file in a browser, in its own thread: Playwright refuses a running loop."""
+def visit(path, steps, *, script="", **options):
+    """Take steps on a file in a browser, in its own thread: Playwright refuses a running loop.
+
+    The script runs before those of the page.
+    """
 
     def look():
         seen = Visit()
@@ -426,12 +448,13 @@ def visit(path, steps, **options):
             )
             page = browser.new_page(**options)
             page.set_default_timeout(20_000)
+            page.add_init_script(script)
             page.on("request", lambda request: seen.requests.append(request.url))
             page.on("console", lambda message: seen.complaints.append(message.text))
             page.on("pageerror", lambda error: seen.complaints.append(str(error)))
             page.on("dialog", lambda dialog: seen.complaints.append(dialog.message))
             page.goto(path.as_uri())
-            expect(page.locator("#status")).not_to_be_empty()
+            expect(page.locator("#status, #changes-status").first).not_to_be_empty()
             seen.result = steps(page)
             browser.close()
         return seen
@@ -1079,7 +1102,7 @@ def test_a_finding_has_what_the_urls_have_in_common():
 @in_browser
 def test_a_finding_leads_to_its_rows(many):
     def steps(page):
-        page.click("a.show:visible >> nth=0")
+        page.click("a.show[href*='how=']:visible")
         expect(page.locator("#status")).to_have_text("128 decisions")
         assert page.input_value("#how") == "in another folder"
         assert page.evaluate("document.activeElement.id") == "decisions"
@@ -1096,6 +1119,70 @@ def test_a_phone_shows_rows_before_filters(many):
         expect(page.locator("#status")).to_have_text("0 of 128 decisions")
 
     visit(many, steps, viewport={"width": 390, "height": 800})
+
+
+@in_browser
+def test_rows_are_there_when_the_page_has_loaded(many, address, tmp_path, monkeypatch):
+    """As it is printed then, by a browser that nobody looks at."""
+    script = "addEventListener('load', () => { window.loaded = document.body.innerText; })"
+    monkeypatch.setattr(packing, "MOST_PLAIN", 100)
+
+    def steps(page):
+        loaded = page.evaluate("window.loaded")
+        assert "100 decisions and more" in loaded
+        assert loaded.count("in another folder") > 50
+        expect(page.locator("#status")).to_have_text("128 decisions")
+
+    visit(written(address, tmp_path, similarity=0.9), steps, script=script)
+
+
+@in_browser
+def test_a_print_says_how_many_rows_it_has(many, tmp_path):
+    path = tmp_path / "some.html"
+    path.write_text(many.read_text("utf-8").replace("PRINTED = 1000", "PRINTED = 70"), "utf-8")
+    policy = Elements(path)
+    old, new = (
+        base64.b64encode(sha256(one.held["script"][-1].encode()).digest()).decode()
+        for one in (Elements(many), policy)
+    )
+    path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
+
+    def steps(page):
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("#body > tr").count() == 70
+        status = page.locator("#status")
+        assert status.is_visible()
+        assert status.inner_text() == "128 decisions, of which 70 are printed"
+
+    visit(path, steps)
+
+
+@in_browser
+def test_a_bar_leads_to_its_rows(address, tmp_path):
+    with Index(address) as index:
+        fill(index)
+
+    def steps(page):
+        status = page.locator("#status")
+        for bar, rows in (("least=0.9", "1 of 2 decisions"), ("since", "2 decisions")):
+            page.locator(f"rect[data-rows*='{bar}']").click()
+            expect(status).to_have_text(re.compile(f"^{rows}"))
+            assert page.evaluate("document.activeElement.id") == "decisions"
+            page.click("#all")
+        expect(status).to_have_text("2 decisions")
+        page.evaluate("location.hash = '#since=1&until=2'")
+        expect(status).to_have_text(re.compile("^0 of 2 decisions, seen 1970-01-01 00:00:01 to"))
+
+    visit(written(address, tmp_path, similarity=0.9), steps)
+
+
+@in_browser
+def test_the_contents_lead_to_what_is_there(crawled):
+    def steps(page):
+        return page.locator("#contents a:visible").all_inner_texts()
+
+    assert visit(crawled, steps) == ["Every decision", "Charts", "Runs", "The index"]
 
 
 @in_browser
