@@ -81,14 +81,26 @@ def cause_of(url: str, original: str) -> Cause:
 
 
 def _added(ours: Sequence[str], theirs: Sequence[str]) -> str | None:
-    """The folder that one path has and the other lacks, such as "/print"; None if more differs."""
+    """What one path has and the other lacks, such as "/print"; None if more differs.
+
+    It is a folder, or a view in the place of another folder.
+    """
+    if ours == theirs:
+        return ""
     short, long = sorted((ours, theirs), key=len)
     more = len(long) - len(short)
     start = next((place for place, one in enumerate(short) if one != long[place]), len(short))
-    folder = "/".join(long[start : start + more])
-    if short[start:] != long[start + more :] or len(folder) > _LONGEST:
+    end = start + (more or 1)
+    if short[end - more :] != long[end:]:
         return None
-    return f"/{folder}" if _FOLDERS.fullmatch(folder) else None if folder else ""
+    views = [one for folder in (short, long) for one in folder[start:end] if _is_view(one)]
+    found = "/".join(long[start:end]) if more else views[0] if views else ""
+    return f"/{found}" if len(found) <= _LONGEST and _FOLDERS.fullmatch(found) else None
+
+
+def _is_view(folder: str) -> bool:
+    """Whether a folder has other views of pages, such as "print"."""
+    return view_of(f"http://a/{folder}/b", "http://a/b") is not None
 
 
 def avoidable(drops: Iterable[Pair], patterns: Iterable[Pattern]) -> Iterator[Advice]:
@@ -104,7 +116,7 @@ def avoidable(drops: Iterable[Pair], patterns: Iterable[Pattern]) -> Iterator[Ad
         cause = cause_of(url, original)
         hosts = {host_of(url), host_of(original)}
         names.update({*cause.names} - {name for host, name in known if host in hosts})
-        if cause.added and view_of(f"http://a{cause.added}/b", "http://a/b"):
+        if cause.added and _is_view(cause.added[1:]):
             views[cause.added] += 1
     for added, count in _often(views):
         yield Advice(
@@ -117,8 +129,8 @@ def avoidable(drops: Iterable[Pair], patterns: Iterable[Pattern]) -> Iterator[Ad
         yield Advice(
             "",
             f"{count:,} duplicates have another `{shortened(name, _LONGEST)}` in the URL than "
-            "their originals. There is no rule for it, as nothing proves that pages which differ "
-            "only in it are equal",
+            f"their originals. A rule for it needs {LEAST} different pages in one folder of a "
+            "site, and no page there that changes with it",
             (),
         )
 

@@ -13,7 +13,7 @@ from scrapy_simhash.item.addresses import site
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.report.subject import Subject
-from scrapy_simhash.report.verdict import action_in_words, changed_fields, field_label
+from scrapy_simhash.report.verdict import action_in_words, changed_fields, field_label, readable
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.visible import shortened, visible
 
@@ -110,7 +110,7 @@ def _listed(subject: Subject, number: int, row: Pair | Change, detail: int = -1)
     mine, stored = row.mine.values, row.stored.values
     names = {name.lower(): name for name in (*stored, *mine)}
     title = next((names[name] for name in _TITLES if name in names), "")
-    fields = [(name, *both) for name, both in differing(mine, stored).items()]
+    fields = [readable(name, *both) for name, both in differing(mine, stored).items()]
     about = "about " if row.estimated else ""
     if isinstance(row, Change):
         key, original = f"c{number}", row.origin or row.url
@@ -164,10 +164,9 @@ def _compared(row: Pair | Change) -> list[Any] | None:
     mine, stored = row.mine, row.stored
     both = (text and visible(text[:LONGEST])[:LONGEST] for text in (stored.text, mine.text))
     text, steps = difference(*both) if mine.text and stored.text else ("", None)
-    fields = [
-        [shortened(name, _SHORT), _shown(mine.values.get(name)), _shown(stored.values.get(name))]
-        for name in ({**mine.values, **stored.values} if mine.values and stored.values else ())
-    ]
+    names = {**mine.values, **stored.values} if mine.values and stored.values else ()
+    both_values = (readable(name, mine.values.get(name), stored.values.get(name)) for name in names)
+    fields = [[shortened(name, _SHORT), *map(_shown, values)] for name, *values in both_values]
     return [text, steps, fields] if steps is not None or fields else None
 
 

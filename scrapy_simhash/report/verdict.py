@@ -30,11 +30,12 @@ _ACTIONS = {
 
 _DIFFERS = {
     "(address)": "one page lists them under different URLs",
-    "(names)": "a name in the text is exchanged for another one",
+    "(names)": "the texts have different names",
     "(numbers)": "the numbers in the text differ",
     "(others)": "another field differs",
-    "(passage)": "a passage of the text stands in place of another one",
+    "(passage)": "the texts have different passages",
     "(rest of the page)": "the rest of the page differs",
+    "page:details": "the numbers in tables of the page differ",
 }
 
 _SKIPPED = {
@@ -95,13 +96,14 @@ def remarks(subject: Subject) -> Iterator[str]:
     dropped = stats.get("dropped", 0) or counts.total() - counts.get("report", 0)
     if orphans := sum(row.orphans for row in subject.runs):
         yield (
-            f"{orphans:,} dropped for an original that was not stored in the end: "
-            f"`scrapy simhash restore --orphans` returns {'it' if orphans == 1 else 'them'}."
+            f"{orphans:,} {plural(orphans, 'duplicate')} dropped whose original was not stored in "
+            "the end: `scrapy simhash restore --orphans` returns "
+            f"{'it' if orphans == 1 else 'them'}."
         )
     elif dropped and subject.is_trial:
         yield "Nothing would be lost: the original of each would be stored."
     elif pending := sum(row.pending for row in subject.runs):
-        yield f"{pending:,} {plural(pending, 'item')} not known to be stored yet."
+        yield f"It is not known yet whether {pending:,} {plural(pending, 'item')} will be stored."
     elif dropped:
         kept = any(drop.has_item for drop in subject.drops)
         more = ", and `scrapy simhash restore` returns those in quarantine" if kept else ""
@@ -112,7 +114,8 @@ def remarks(subject: Subject) -> Iterator[str]:
         best = "" if subject.is_trial else ": see `scrapy simhash restore --better`"
         yield f"{better:,} {are} original{best}."
     if unchecked := int(stats.get("failed_open", 0)):
-        yield f"{unchecked:,} stored unchecked because the index did not answer."
+        items = plural(unchecked, "item")
+        yield f"{unchecked:,} {items} stored without a check: the index did not answer."
     if counted := subject.change_counts():
         listed = ", ".join(f"{count:,} {name}" for name, count in counted.items())
         yield f"Compared with earlier crawls: {listed}."
@@ -185,17 +188,26 @@ def findings(subject: Subject) -> Iterator[Finding]:
     urls = {name: one.url for one in changes for name, *_ in changed_fields(one)}
     for name, count in fields.most_common(_MOST):
         shown = {"changes-action": "changed", "changes-field": shortened(name, 80)}
-        what = "in the text" if name == _TEXT else f"in `{shortened(name, 80)}`"
+        what = f"in `{shortened(name, 80)}`"
+        if name == _TEXT or name.startswith("("):
+            what = f"in the {name.strip('()')}"
         yield found("changed", what, count, (urls[name], ""), **shown)
     for count, reason in skipped(subject.stats)[:_MOST]:
         yield found("not compared", reason, count)
+
+
+def readable(name: str, *values: str | None) -> tuple[str, str | None, str | None]:
+    """A field with both values, for people: a hash is no value."""
+    if name == "page:details":
+        return "(numbers in tables of the page)", None, None
+    return name, values[0], values[1]
 
 
 def changed_fields(change: Change) -> list[tuple[str, str | None, str | None]]:
     """The fields that changed with both values, without facts of the page that repeat one."""
     own = [values for name, values in change.fields.items() if not name.startswith(PAGE)]
     found = [
-        (name, values[0], values[1])
+        readable(name, *values)
         for name, values in change.fields.items()
         if not name.startswith(PAGE) or values not in own
     ]

@@ -335,7 +335,7 @@ def test_urls_that_only_repeat_are_listed(repeating):
     assert rows[14][:4] == ["long-" * 14 + "a.test/p/?sid14", "46", "45", "1"]
     assert "20 parts in all." in text
     spared = sum(59 - place for place in range(20))
-    assert f"Without these parts up to {spared:,} downloads would have been saved." in text
+    assert f"Without these parts, up to {spared:,} downloads would have been saved." in text
     # These are duplicates of different items.
     assert "b.test/events/*" not in text
     assert "?id" not in text.replace("?id=", "")
@@ -1035,6 +1035,12 @@ def copies(url, original, count=20):
             "20 duplicates had `/print` in the path of one URL",
         ),
         (
+            "http://a.test/print/{0}",
+            "http://a.test/story/{0}",
+            "LinkExtractor(deny=['/print(/|$)'])",
+            "20 duplicates had `/print` in the path of one URL",
+        ),
+        (
             "http://a.test/p{0}?sid={0}",
             "http://a.test/p{0}?sid=1{0}",
             "",
@@ -1093,7 +1099,8 @@ def test_a_finding_has_what_the_urls_have_in_common():
     assert repeated(url, "http://www.example.com/b/c/print?d=1") == "`/print` in the path"
     assert repeated(url, "http://www.example.com/c") == "`/b` in the path, other `d`"
     assert repeated(url, "http://www.example.com/7/b/c") == "in another folder"
-    assert repeated(url, "http://www.example.com/print/c") == "in another folder"
+    assert repeated(url, "http://www.example.com/print/c") == "`/print` in the path, other `d`"
+    assert repeated(url, "http://www.example.com/a/c") == "in another folder"
     assert repeated(url, "http://www.example.com/b/x") == "elsewhere on the site"
     assert repeated(url, url, "same") == "unchanged since an earlier crawl"
     assert repeated("http://[broken", "http://[broken:1") == "on another site"

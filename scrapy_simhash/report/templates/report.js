@@ -111,7 +111,7 @@
     const rest = text.slice(head.length, text.length - tail.length);
     const folds = sides.map((side) => {
       const open = () => folds.forEach((one) => one.replaceWith(rest));
-      const fold = button(`${number(rest.length)} characters the same`, open, { className: "fold" });
+      const fold = button(`${number(rest.length)} equal characters`, open, { className: "fold" });
       side.append(head, fold, tail);
       return fold;
     });
@@ -177,7 +177,7 @@
       if (!blocks.has(id)) blocks.set(id, unpack(id));
       const [text, steps, fields] = (await blocks.get(id))[row.detail];
       if (fields.length) cell.append(fieldsTable(fields, names));
-      if (steps === null) cell.append(make("p", "The index has no texts of both."));
+      if (steps === null) cell.append(make("p", "The index does not have both texts."));
       else if (steps.length === 1 && !steps[0][1] && !steps[0][2])
         cell.append(make("p", "The texts are equal."));
       if (steps !== null) cell.append(difference(row, text, steps, names));
@@ -456,7 +456,7 @@
         cells: (row) => [
           ["Status", row.action],
           ["Item", titled(row.title, row.url), "url"],
-          ["From what to what", moved(row), "values"],
+          ["Old and new values", moved(row), "values"],
           ["Similarity", similarity(row)],
           ["Seen", time(row.seen)],
         ],
