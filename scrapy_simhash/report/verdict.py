@@ -68,16 +68,13 @@ def field_label(differs: str) -> str:
 
 def headline(subject: Subject) -> str:
     """What was checked, and how much of it was repeated."""
-    counts, stats = subject.counts, subject.stats
+    stats = subject.stats
     checked = int(stats.get("checked", 0))
-    reported = counts.get("report", 0)
-    # Unchanged items are dropped as well, and have no row if nothing at all has changed.
-    duplicates = counts.total() - counts.get(SAME, 0) - reported
-    dropped = max(int(stats.get("dropped", 0)), counts.total() - reported)
+    dropped, duplicates, stored = _dropped(subject)
     what = "items and pages" if stats.get("pages/skipped") else plural(checked, "item")
     seen = f"{checked:,} {what} checked" if checked else "No crawl has finished yet"
     done = "would be dropped" if subject.is_trial else "dropped"
-    parts = [_duplicates(dropped, checked, done)] if dropped or not reported else []
+    parts = [_duplicates(dropped, checked, done)] if dropped or not stored else []
     if same := dropped - duplicates:
         share = _share(dropped, checked)
         parts = [
@@ -85,15 +82,30 @@ def headline(subject: Subject) -> str:
             if duplicates
             else f"{same:,} unchanged {plural(same, 'item')} {done}{share}"
         ]
-    if reported:
-        parts.append(_duplicates(reported, checked, "found and stored anyway"))
+    if stored:
+        parts.append(_duplicates(stored, checked, "found and stored anyway"))
     return f"{seen}: {', '.join(parts)}."
+
+
+def _dropped(subject: Subject) -> tuple[int, int, int]:
+    """How much was dropped, how many duplicates of it, and how many of these were stored anyway.
+
+    These are the numbers of the log. Fewer have a row: a later run takes over the rows of what it
+    drops again, and items in which nothing at all has changed have none.
+    """
+    counts, stats = subject.counts, subject.stats
+    reported = counts["report"]
+    dropped, found = counts.total() - reported, counts.total() - counts[SAME]
+    if "dropped" in stats:
+        dropped, found = int(stats["dropped"]), int(stats.get("duplicates", 0))
+    duplicates = min(dropped, max(0, found - reported))
+    return dropped, duplicates, found - duplicates
 
 
 def remarks(subject: Subject) -> Iterator[str]:
     """What was lost, which is nothing if all went well, and what else is to be known."""
     counts, stats = subject.counts, subject.stats
-    dropped = stats.get("dropped", 0) or counts.total() - counts.get("report", 0)
+    dropped, *found = _dropped(subject)
     if orphans := sum(row.orphans for row in subject.runs):
         yield (
             f"{orphans:,} {plural(orphans, 'duplicate')} dropped whose original was not stored in "
@@ -108,6 +120,12 @@ def remarks(subject: Subject) -> Iterator[str]:
         kept = any(drop.has_item for drop in subject.drops)
         more = ", and `scrapy simhash restore` returns those in quarantine" if kept else ""
         yield f"Nothing was lost: the original of each was stored{more}."
+    listed = counts.total() - counts[SAME]
+    if len(subject.runs) == 1 and (gone := sum(found) - listed) > 0:
+        yield (
+            f"{gone:,} of this run's duplicates have no row here: a later run dropped them again, "
+            "they belong to another namespace, or they were pruned."
+        )
     if better := int(stats.get("duplicates/better", 0)):
         are = "duplicate is better than its" if better == 1 else "duplicates are better than their"
         # The index of a trial is deleted, so no command can read it.
@@ -117,8 +135,8 @@ def remarks(subject: Subject) -> Iterator[str]:
         items = plural(unchecked, "item")
         yield f"{unchecked:,} {items} stored without a check: the index did not answer."
     if counted := subject.change_counts():
-        listed = ", ".join(f"{count:,} {name}" for name, count in counted.items())
-        yield f"Compared with earlier crawls: {listed}."
+        changes = ", ".join(f"{count:,} {name}" for name, count in counted.items())
+        yield f"Compared with earlier crawls: {changes}."
 
 
 def skipped(stats: Mapping[str, float]) -> list[tuple[int, str]]:

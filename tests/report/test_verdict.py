@@ -79,7 +79,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
         ),
         # Items in which nothing has changed have no row; the log says "9 dropped".
         (
-            subject({"checked": 10, "dropped": 9}, {"drop": 1, SAME: 4}),
+            subject({"checked": 10, "dropped": 9, "duplicates": 1}, {"drop": 1, SAME: 4}),
             [
                 "10 items checked: 9 dropped (90.0%), 8 of them unchanged.",
                 "Nothing was lost: the original of each was stored.",
@@ -93,9 +93,21 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             ],
         ),
         (
-            subject({"checked": 10, "dropped": 0}, {"report": 2}, sites=[HERE, HERE]),
+            subject({"checked": 10, "dropped": 0, "duplicates": 2}, {"report": 2}),
             [
                 "10 items checked: 2 duplicates found and stored anyway (20.0%).",
+            ],
+        ),
+        (
+            # A later run has dropped the other two again.
+            subject({"checked": 10, "dropped": 3, "duplicates": 3}, {"drop": 1}),
+            [
+                "10 items checked: 3 duplicates dropped (30.0%).",
+                "Nothing was lost: the original of each was stored.",
+                (
+                    "2 of this run's duplicates have no row here: a later run dropped them again, "
+                    "they belong to another namespace, or they were pruned."
+                ),
             ],
         ),
         (
