@@ -40,7 +40,7 @@ class Advice(NamedTuple):
 
     setting: str
     effect: str
-    examples: Sequence[Example]
+    examples: Sequence[Example] = ()
     fields: tuple[str, ...] = ()
     dropped: int = 0
 

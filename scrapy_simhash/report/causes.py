@@ -26,9 +26,8 @@ _LONGEST = 40
 class Cause(NamedTuple):
     """How the URL of a duplicate differs from that of its original.
 
-    What comes first in the path of one of them, as "/print", is in `added`; both hosts are in
-    `hosts` if they differ, and the parameters that differ in `names`. Otherwise all is told by
-    `text`, a phrase.
+    In `added` is what only one of the paths has, such as "/print"; in `hosts` are both hosts if
+    they differ, and in `names` the parameters that differ. Where more differs, all is in `text`.
     """
 
     text: str = ""
@@ -111,11 +110,12 @@ def avoidable(drops: Iterable[Pair], patterns: Iterable[Pattern]) -> Iterator[Ad
     pairs = [(drop.url, drop.original) for drop in drops if drop.original is not None]
     yield from _mirrors(pairs)
     views, names = Counter[str](), Counter[str]()
-    known = {(one.part.partition("/")[0], one.part.partition("?")[2]) for one in patterns}
+    known = defaultdict[str | None, set[str]](set)
+    for one in patterns:
+        known[host_of(f"http://{one.part}")].add(one.part.partition("?")[2])
     for url, original in pairs:
         cause = cause_of(url, original)
-        hosts = {host_of(url), host_of(original)}
-        names.update({*cause.names} - {name for host, name in known if host in hosts})
+        names.update({*cause.names} - known[host_of(url)] - known[host_of(original)])
         if cause.added and _is_view(cause.added[1:]):
             views[cause.added] += 1
     for added, count in _often(views):
@@ -123,7 +123,6 @@ def avoidable(drops: Iterable[Pair], patterns: Iterable[Pattern]) -> Iterator[Ad
             f"LinkExtractor(deny=[{f'{re.escape(added)}(/|$)'!r}])",
             f"{count:,} duplicates had `{added}` in the path of one URL. If that is another view "
             "of the same page, do not follow links to it",
-            (),
         )
     for name, count in _often(names):
         yield Advice(
@@ -131,7 +130,6 @@ def avoidable(drops: Iterable[Pair], patterns: Iterable[Pattern]) -> Iterator[Ad
             f"{count:,} duplicates have another `{shortened(name, _LONGEST)}` in the URL than "
             f"their originals. A rule for it needs {LEAST} different pages in one folder of a "
             "site, and no page there that changes with it",
-            (),
         )
 
 
@@ -159,7 +157,6 @@ def _mirrors(pairs: Sequence[tuple[str, str]]) -> Iterator[Advice]:
                 f"LinkExtractor(deny_domains=[{mirror!r}])",
                 f"{count:,} duplicates had the same path on `{mirror}` and `{other}`. If one is a "
                 "mirror of the other, follow links to one of them only",
-                (),
             )
 
 

@@ -300,5 +300,4 @@ def _repeating(subject: Subject) -> Iterator[Advice]:
             command,
             f"Up to {saved:,} {plural(saved, 'download')} only repeated pages because of {listed}"
             f"{' …' if len(parts) > 3 else ''}; {why}",
-            (),
         )
