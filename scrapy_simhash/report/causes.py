@@ -51,7 +51,7 @@ def how(drop: Pair) -> str:
     if drop.action == SAME:
         return "unchanged since an earlier crawl"
     if drop.original is None:
-        return "the original is no longer in the index"
+        return "the original was replaced or pruned since"
     return str(cause_of(drop.url, drop.original))
 
 
@@ -128,8 +128,8 @@ def avoidable(drops: Iterable[Pair], patterns: Iterable[Pattern]) -> Iterator[Ad
         yield Advice(
             "",
             f"{count:,} duplicates have another `{shortened(name, _LONGEST)}` in the URL than "
-            f"their originals. A rule for it needs {LEAST} different pages in one folder of a "
-            "site, and no page there that changes with it",
+            f"their originals. There is no rule for it: that needs {LEAST} different pages in one "
+            "folder of a site, none of which changes with it",
         )
 
 

@@ -1085,7 +1085,7 @@ def test_a_finding_has_what_the_urls_have_in_common():
 
     url = "http://www.example.com/b/c?d=1"
     assert [repeated(url, other) for other in (None, url, "http://b.test/")] == [
-        "the original is no longer in the index",
+        "the original was replaced or pruned since",
         "listed again under the same URL",
         "on another site",
     ]
