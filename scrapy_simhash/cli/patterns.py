@@ -1,4 +1,4 @@
-"""``scrapy simhash patterns``: show which parts of addresses only lead to known pages."""
+"""``scrapy simhash patterns``: show which parts of URLs only repeat pages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    with project.namespace_of(None) as namespace, working("Reading addresses"):
+    with project.namespace_of(None) as namespace, working("Reading URLs"):
         found = read_patterns(namespace)
     irrelevant = [one for one in found if one.repeats >= options.least]
     rules, unruled = make_rules(found, options.least)
@@ -65,14 +65,14 @@ def run(project: Project, options: Namespace) -> None:
 def _print_irrelevant(found: Sequence[Pattern], least: int) -> None:
     if not found:
         print(
-            f"No irrelevant part was found. A part is listed if at least {least:,} "
+            f"No part of a URL only repeats pages. A part is listed if at least {least:,} "
             f"{plural(least, 'page')} repeated another one and no page contradicts it."
         )
         return
     print_table(
-        ("part", "addresses", "duplicates", "different pages", "example"),
+        ("part", "URLs", "duplicates", "different pages", "example"),
         [(one.part, one.compared, one.repeats, one.groups, one.example) for one in found],
-        "Irrelevant parts of addresses",
+        "Parts of URLs that only repeat pages",
     )
     total = sum(one.repeats for one in found)
     print(f"Without these parts, up to {total:,} {plural(total, 'download')} would be saved.")

@@ -44,8 +44,8 @@ def test_irrelevant_parameters_are_shown_with_their_counts(call, seen):
 def test_fewer_pages_than_asked_for_show_nothing(call, seen):
     out = call("patterns", "--database", seen, "--least", 40)[1]
     assert out == (
-        "No irrelevant part was found. A part is listed if at least 40 pages repeated another one "
-        "and no page contradicts it.\n"
+        "No part of a URL only repeats pages. A part is listed if at least 40 pages repeated "
+        "another one and no page contradicts it.\n"
     )
 
 

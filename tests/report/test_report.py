@@ -607,7 +607,7 @@ def test_hostile_text_is_inert(hostile):
             rows = page.locator("#body > tr:has(button[aria-expanded=false])")
             rows.first.locator("button").click()
             expect(page.locator(".texts")).to_have_count(number + 1)
-        for one in page.locator("a.show").all():
+        for one in page.locator("a.show:visible").all():
             one.click()
         assert page.evaluate("window.harmed") is None
         assert page.locator("img, iframe, #body script").count() == 0
@@ -1174,8 +1174,17 @@ def test_a_bar_leads_to_its_rows(address, tmp_path):
         status = page.locator("#status")
         for bar, rows in (("least=0.9", "1 of 2 decisions"), ("since", "2 decisions")):
             page.locator(f"rect[data-rows*='{bar}']").click()
+            shown = page.evaluate("location.hash")
             expect(status).to_have_text(re.compile(f"^{rows}"))
             assert page.evaluate("document.activeElement.id") == "decisions"
+            page.click("#all")
+            # The same with the keyboard, by the table below the chart.
+            page.locator("figure", has=page.locator(f"[data-rows*='{bar}']")).locator(
+                "summary"
+            ).click()
+            page.locator(f"figure a[href*='{bar}']").focus()
+            page.keyboard.press("Enter")
+            assert page.evaluate("location.hash") == shown
             page.click("#all")
         expect(status).to_have_text("2 decisions")
         page.evaluate("location.hash = '#since=1&until=2'")

@@ -495,7 +495,7 @@
       go(one.getAttribute("href"));
     });
   for (const one of document.querySelectorAll("rect[data-rows]"))
-    one.addEventListener("click", () => go(`#run=${run()}&${one.dataset.rows}`));
+    one.addEventListener("click", () => go(one.dataset.rows));
   picker?.addEventListener("change", () => {
     history.pushState(null, "", `#run=${picker.value}`);
     load();
