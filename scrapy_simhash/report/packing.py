@@ -6,6 +6,7 @@ import base64
 import json
 import shlex
 import zlib
+from collections import Counter
 from typing import Any, NamedTuple
 
 from scrapy_simhash.history.pairs import KEPT, Change, Pair, differing, with_contents
@@ -39,8 +40,8 @@ _TITLES = ("title", "headline", "name", "heading")
 class Packed(NamedTuple):
     """The rows of both tables, the details in blocks, and how many decisions have details.
 
-    The first rows are plain data, so that they are there once the page has loaded, and can be
-    printed without a person; the others are packed.
+    The first rows are plain data, so that they are there once the page has loaded, and a browser
+    without a window prints them; the others are packed, and counted by run in `left`.
     """
 
     first: dict[str, Any]
@@ -94,6 +95,7 @@ def pack(subject: Subject, opened: int | None) -> Packed:
         numbers = [number for number in order if (number >= of_changes) is is_change]
         first[table] = [every[number] for number in sorted(numbers[:MOST_PLAIN])]
         rest[table] = [every[number] for number in sorted(numbers[MOST_PLAIN:])]
+    first["left"] = {name: Counter(row["run"] for row in left) for name, left in rest.items()}
     with_details = sum(row["detail"] >= 0 for row in every[:of_changes])
     return Packed(first, _packed(rest) if any(rest.values()) else "", blocks, with_details)
 

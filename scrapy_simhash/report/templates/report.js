@@ -45,7 +45,6 @@
   // The rows that are there once the page has loaded; the others are unpacked then.
   const first = JSON.parse(byId("first").textContent);
   const { block, command } = first;
-  let unpacking = byId("rows") ? " and more" : "";
 
   const time = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
   const number = (value) => value.toLocaleString("en");
@@ -210,6 +209,12 @@
     const get = (name) => state.get(prefix + name) ?? "";
     const set = (name, value) => remember(prefix + name, value);
     const size = () => (state.get("size") === "100" ? 100 : 50);
+    const kind = prefix ? "changes" : "rows";
+    // Rows that are not unpacked yet.
+    const left = () => {
+      const counts = Object.entries(first.left[kind]).filter(([one]) => run() === "all" || run() === one);
+      return counts.reduce((sum, [, count]) => sum + count, 0);
+    };
     let mine = rows;
     let found = rows;
 
@@ -306,11 +311,12 @@
         if (opener) open(opener, found[opened], line);
       }
       at("place").textContent = found.length ? `${number(start + 1)} to ${number(start + part.length)}` : "";
-      const all = `${number(mine.length)} ${thing}${mine.length === 1 ? "" : "s"}${unpacking}`;
+      const total = mine.length + left();
+      const all = `${number(total)} ${thing}${total === 1 ? "" : "s"}`;
       const group = get("group") && found.length ? `, similar to ${found[0].original.url}` : "";
       const times = get("since") ? `, seen ${time(get("since"))} to ${time(get("until"))} UTC` : "";
       const some = `${number(found.length)} of ${all}${group}${times}`;
-      const printed = shown > size() && part.length < found.length ? `, of which ${number(part.length)} are printed` : "";
+      const printed = shown > size() && part.length < found.length + left() ? `, of which ${number(part.length)} are printed` : "";
       at("status").textContent = `${found.length === mine.length ? all : some}${printed}`;
       at("back").disabled = page === 0;
       at("next").disabled = page === last;
@@ -367,7 +373,7 @@
         for (const name of ["group", "since", "until", "page", "open"]) set(name, "");
       },
       add: (rest) => {
-        rows = rows.concat(rest[prefix ? "changes" : "rows"]);
+        rows = rows.concat(rest[kind]);
       },
     };
   };
@@ -514,7 +520,7 @@
   load();
   if (byId("rows"))
     unpack("rows").then((rest) => {
-      unpacking = "";
+      first.left = { rows: {}, changes: {} };
       for (const one of tables) one.add(rest);
       load();
     });
