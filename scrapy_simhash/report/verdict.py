@@ -88,7 +88,7 @@ def headline(subject: Subject) -> str:
 
 
 def _dropped(subject: Subject) -> tuple[int, int, int]:
-    """How much was dropped, how many duplicates of it, and how many of these were stored anyway.
+    """How much was dropped, how many duplicates these are, and how many others were stored.
 
     These are the numbers of the log. Fewer have a row: a later run takes over the rows of what it
     drops again, and items in which nothing at all has changed have none.
@@ -291,8 +291,10 @@ def _repeating(subject: Subject) -> Iterator[Advice]:
         listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in parts[:3])
         name = shlex.quote(shortened(subject.namespace.name))
         command, why = "", "after a crawl, `scrapy simhash patterns --rules FILE` writes rules"
-        if parts is not ruled:
+        if parts is not ruled and len(parts) == 1:
             why = f"there is no rule for it: {unruled[parts[0].part]}"
+        elif parts is not ruled:
+            why = "there is no rule for them: `scrapy simhash patterns --rules FILE` says why"
         elif not subject.is_trial:
             command = f"scrapy simhash patterns --namespace {name} --rules rules.json"
             why = "rules for duplicate-url-discarder avoid them"
