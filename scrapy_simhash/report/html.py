@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.durable import replace_file
 from scrapy_simhash.history.patterns import LEAST
-from scrapy_simhash.item.addresses import site
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack
 from scrapy_simhash.report.subject import Subject, sum_stats
@@ -166,7 +165,7 @@ def _render(subject: Subject) -> str:
     contents = {
         "changed": ("What changed", subject.changes),
         "decisions": ("Every decision", subject.drops or subject.kept),
-        "charts": ("Charts", any(view["histograms"] or view["sites"] for view in shown)),
+        "charts": ("Charts", any(view["histograms"] or view["groups"] for view in shown)),
         "runs": ("Runs", runs[1:]),
         "parts": ("URLs that only repeat", subject.patterns),
         "index": ("The index", True),
@@ -196,9 +195,7 @@ def _render(subject: Subject) -> str:
 
 def _view(subject: Subject) -> dict[str, Any]:
     """What is shown of one run, or of all together."""
-    duplicates = subject.duplicates
-    groups = Counter((drop.claim, drop.original) for drop in duplicates).most_common(TOP)
-    sites = Counter(site(drop.url) or "(no site)" for drop in duplicates)
+    groups = Counter((drop.claim, drop.original) for drop in subject.duplicates).most_common(TOP)
     return {
         "subject": subject,
         "id": "all" if subject.run is None else str(subject.run),
@@ -209,8 +206,6 @@ def _view(subject: Subject) -> dict[str, Any]:
         "findings": list(findings(subject)),
         "histograms": list(histograms(subject)),
         "groups": [(original, count) for original, count in groups if count > 1],
-        "sites": sites.most_common(TOP) if len(sites) > 1 else [],
-        "duplicates": len(duplicates),
     }
 
 

@@ -365,14 +365,14 @@ def test_what_is_empty_has_no_section(address, tmp_path):
     with Index(address) as index:
         index.confirm(*(index.claim(prose(number), key=str(number)) for number in range(2)))
     text = written(address, tmp_path).read_text("utf-8")
-    for heading in ("What was found", "Every decision", "What changed", "Where the", "Runs"):
+    for heading in ("What was found", "Every decision", "What changed", "Runs"):
         assert f">{heading}" not in text
     with Index(address) as index:
         remember(index, "http://b.test/1", prose(9), "http://a.test/1", prose(9))
     text = written(address, tmp_path).read_text("utf-8")
     assert ">Every decision" in text
-    # One group of one, on one site; a similarity that is not drawn.
-    for heading in ("Largest groups", "Sites", "Similarity to the nearest"):
+    # A group of one; a similarity that is not drawn.
+    for heading in ("Largest groups", "Similarity to the nearest"):
         assert f">{heading}" not in text
 
 
