@@ -30,12 +30,11 @@ _ACTIONS = {
 
 _DIFFERS = {
     "(address)": "one page lists them under different URLs",
-    "(names)": "the texts have different names",
+    "(names)": "a name in the text is exchanged for another one",
     "(numbers)": "the numbers in the text differ",
     "(others)": "another field differs",
-    "(passage)": "the texts have different passages",
+    "(passage)": "a passage of the text stands in place of another one",
     "(rest of the page)": "the rest of the page differs",
-    "page:details": "the numbers in tables of the page differ",
 }
 
 _SKIPPED = {
