@@ -27,8 +27,9 @@ from scrapy_simhash.durable import replace_file
 from scrapy_simhash.history.patterns import LEAST
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack
+from scrapy_simhash.report.steps import steps
 from scrapy_simhash.report.subject import Subject, sum_stats
-from scrapy_simhash.report.verdict import findings, headline, remarks, steps
+from scrapy_simhash.report.verdict import findings, headline, remarks
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import format_time, plural, shortened
 

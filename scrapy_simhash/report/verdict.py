@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
-from scrapy_simhash.history.advice import Advice
-from scrapy_simhash.item.facts import PAGE, TELLING
-from scrapy_simhash.item.irrelevant import Example
-from scrapy_simhash.item.names import name_of
-from scrapy_simhash.report.causes import avoidable, how
+from scrapy_simhash.item.facts import PAGE
+from scrapy_simhash.report.causes import how
 from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
@@ -161,7 +157,8 @@ def _share(count: int, checked: int) -> str:
 # Findings of each kind; the rest is in the table of decisions.
 _MOST = 8
 
-_TEXT = "text"
+#: The name of a text among the fields that changed.
+TEXT = "text"
 
 
 class Finding(NamedTuple):
@@ -206,7 +203,7 @@ def findings(subject: Subject) -> Iterator[Finding]:
     for name, count in fields.most_common(_MOST):
         shown = {"changes-action": "changed", "changes-field": shortened(name, 80)}
         what = f"in `{shortened(name, 80)}`"
-        if name == _TEXT or name.startswith("("):
+        if name == TEXT or name.startswith("("):
             what = f"in the {name.strip('()')}"
         yield found("changed", what, count, (urls[name], ""), **shown)
     for count, reason in skipped(subject.stats)[:_MOST]:
@@ -229,76 +226,4 @@ def changed_fields(change: Change) -> list[tuple[str, str | None, str | None]]:
         if not name.startswith(PAGE) or values not in own
     ]
     is_text = change.status == "changed" and change.similarity not in {None, 1.0}
-    return [*found, (_TEXT, None, None)] if is_text and _TEXT not in change.fields else found
-
-
-# Fields that change most items are advised from so many changes on, each from this share on.
-_MANY, _SHARE = 10, 0.25
-
-
-def steps(subject: Subject) -> Iterator[Advice]:
-    """What to change, the most important first."""
-    yield from subject.advice
-    advised = {name for advice in subject.advice for name in advice.fields}
-    changes = [one for one in subject.changes if one.status == "changed"]
-    duplicates = subject.duplicates
-    noise = [*_noise(changes, advised)]
-    yield from noise if len(changes) > len(duplicates) else []
-    if subject.counts:
-        yield from _repeating(subject)
-    yield from avoidable(duplicates, subject.patterns)
-    yield from noise if len(changes) <= len(duplicates) else []
-
-
-def _noise(changes: Sequence[Change], advised: Collection[str]) -> Iterator[Advice]:
-    """Fields that alone or together change most items, unless they tell what these are."""
-    found = [{name: (new, old) for name, old, new in changed_fields(one)} for one in changes]
-    often = Counter(name for fields in found for name in fields)
-    least = max(_MANY, _SHARE * len(changes))
-    noise = {name for name, count in often.items() if count >= least and not _tells(name)}
-    alone = [
-        (one.url, fields)
-        for one, fields in zip(changes, found, strict=True)
-        if fields and fields.keys() <= noise
-    ]
-    names = sorted({name for _, fields in alone for name in fields})
-    if len(alone) >= _MANY and len(alone) * 2 > len(changes) and not {*names} <= {*advised}:
-        url, fields = max(alone, key=lambda one: len(one[1]))
-        example = {name: (new or "", old or "") for name, (new, old) in fields.items()}
-        listed = " and ".join(f"`{shortened(name, 80)}`" for name in names)
-        these = "this field" if len(names) == 1 else "these fields"
-        yield Advice(
-            f"SIMHASH_IGNORE_FIELDS = {names}",
-            f"{len(alone):,} of {len(changes):,} changed items changed only in {listed}. If that "
-            f"does not matter, ignore {these}: then these items are unchanged",
-            [Example(url, url, example)],
-        )
-
-
-def _tells(name: str) -> bool:
-    """Whether a field tells what an item is."""
-    is_own = name != _TEXT and not name.startswith((PAGE, "("))
-    return not is_own or bool(name_of(name).marks & {*TELLING, "title"})
-
-
-def _repeating(subject: Subject) -> Iterator[Advice]:
-    """What to do about parts of URLs that only repeat pages."""
-    unruled = subject.unruled
-    ruled = [one for one in subject.patterns if one.part not in unruled]
-    for parts in filter(None, (ruled, [one for one in subject.patterns if one.part in unruled])):
-        saved = sum(one.repeats for one in parts)
-        listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in parts[:3])
-        name = shlex.quote(shortened(subject.namespace.name))
-        command, why = "", "after a crawl, `scrapy simhash patterns --rules FILE` writes rules"
-        if parts is not ruled and len(parts) == 1:
-            why = f"there is no rule for it: {unruled[parts[0].part]}"
-        elif parts is not ruled:
-            why = "there is no rule for them: `scrapy simhash patterns --rules FILE` says why"
-        elif not subject.is_trial:
-            command = f"scrapy simhash patterns --namespace {name} --rules rules.json"
-            why = "rules for duplicate-url-discarder avoid them"
-        yield Advice(
-            command,
-            f"Up to {saved:,} {plural(saved, 'download')} only repeated pages because of {listed}"
-            f"{' …' if len(parts) > 3 else ''}; {why}",
-        )
+    return [*found, (TEXT, None, None)] if is_text and TEXT not in change.fields else found

@@ -38,8 +38,8 @@ from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report import packing, subject
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.html import write_report
+from scrapy_simhash.report.steps import steps
 from scrapy_simhash.report.subject import read_subject
-from scrapy_simhash.report.verdict import steps
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import load_scheme
 
