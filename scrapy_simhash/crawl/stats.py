@@ -96,6 +96,7 @@ class CrawlStats:
     def finish(self, figures: Figures, open_claims: int) -> None:
         """Set what is known at the end only."""
         values = {
+            "dropped": self.dropped(),
             "claims/open": open_claims,
             "wait_seconds": round(figures.liveness.waited, 3),
             "index/batches": figures.batches,

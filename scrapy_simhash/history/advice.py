@@ -1,7 +1,7 @@
 """What a project should change in its settings, and what that would drop.
 
-Advice that is wrong loses items, so it is given only on what can be proven from the index: pages
-that were met at two addresses, where nothing differs but a field that no other field explains.
+Wrong advice loses items, so it is given only on what the index proves: pages that were seen under
+two URLs, where nothing differs but a field that no other field explains.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Advice(NamedTuple):
 
     setting: str
     effect: str
-    examples: Sequence[Example]
+    examples: Sequence[Example] = ()
     fields: tuple[str, ...] = ()
     dropped: int = 0
 
@@ -100,8 +100,8 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[Advice]:
         if is_safe and is_often and are_irrelevant(fields, examples):
             number, names = len(examples), [str(name) for name in fields]
             effect = (
-                f"{number:,} more {plural(number, 'item')} would be dropped: the same page at "
-                f"another address, in all else equal but {', '.join(names)}"
+                f"{number:,} more {plural(number, 'item')} would be dropped: they are pages "
+                f"under a second URL that differ only in {', '.join(names)}"
             )
             setting = f"SIMHASH_IGNORE_FIELDS = {names}"
             given.append(Advice(setting, effect, examples[:_EXAMPLES], fields, number))

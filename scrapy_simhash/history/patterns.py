@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -17,9 +18,13 @@ from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.item.addresses import Address
+from scrapy_simhash.visible import plural
 
 #: The number of duplicate pages from which a part is shown.
 LEAST = 20
+
+# Characters with a meaning of their own in the URL patterns of rules.
+_SPECIAL = frozenset("|?#")
 
 # Rows read at once; then limits on what a hostile site can make: the parts, and the parts of all
 # addresses together (28 bytes each).
@@ -72,6 +77,60 @@ def read_patterns(namespace: NamespaceRow, *, limit: int = 500_000) -> list[Patt
         for row in islice(chain.from_iterable(pages), limit):
             seen.add(row.url, row.claim)
     return sorted(seen.patterns(), key=lambda one: (-one.repeats, one.part))
+
+
+def make_rules(
+    found: Sequence[Pattern], least: int = LEAST
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Rules for duplicate-url-discarder that remove parameters, one for each place.
+
+    Beside them, the reason for each part that only repeats pages and has no rule. A rule ignores
+    case, "www." and default ports, so a contradiction at such a place prevents it. Where the place
+    has a wildcard, the rule is for the whole host, so any contradiction there does.
+    """
+    contradicted = {_matched(one.part) for one in found if one.contradicted}
+    of_hosts = {_host_and_name(part) for part in contradicted}
+    names: dict[str, list[str]] = {}
+    reasons: dict[str, str] = {}
+    for one in found:
+        place, _, name = one.part.partition("?")
+        matched = _matched(one.part)
+        if one.repeats < least:
+            continue
+        if not name:
+            reasons[one.part] = "no rule tells dates and facets in paths from folders"
+        elif one.groups < least:
+            reasons[one.part] = (
+                f"it was seen on {one.groups:,} different {plural(one.groups, 'page')}, and a rule "
+                f"needs {least:,}"
+            )
+        elif _SPECIAL & {*place}:
+            reasons[one.part] = "its folder has a character that rules take for a wildcard"
+        elif matched in contradicted or ("*" in place and _host_and_name(matched) in of_hosts):
+            reasons[one.part] = "it leads to different pages where the rule would apply"
+        else:
+            names.setdefault(place, []).append(name)
+    rules = [
+        {
+            # "|" matches this page only; a folder matches everything in it.
+            "urlPattern": {"include": [f"{place}{'' if place.count('/') > 1 else '|'}"]},
+            "processor": "queryRemoval",
+            "args": sorted(given),
+            "order": 100,
+        }
+        for place, given in sorted(names.items())
+    ]
+    return rules, reasons
+
+
+def _matched(part: str) -> str:
+    """A part in the form that equals that of all parts a rule for it would match."""
+    host, slash, rest = part.lower().removeprefix("www.").partition("/")
+    return f"{host.removesuffix(':80').removesuffix(':443')}{slash}{rest}"
+
+
+def _host_and_name(matched: str) -> tuple[str, str]:
+    return matched.partition("/")[0], matched.partition("?")[2]
 
 
 def _url(table: Table) -> ColumnElement[str]:

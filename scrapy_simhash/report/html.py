@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import base64
 import re
-import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,16 +24,11 @@ from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from scrapy_simhash.durable import replace_file
-from scrapy_simhash.history.advice import Advice
-from scrapy_simhash.history.pairs import Change
 from scrapy_simhash.history.patterns import LEAST
-from scrapy_simhash.item.addresses import site
-from scrapy_simhash.item.facts import PAGE, TELLING
-from scrapy_simhash.item.irrelevant import Example
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack
-from scrapy_simhash.report.subject import Subject
+from scrapy_simhash.report.steps import steps
+from scrapy_simhash.report.subject import Subject, sum_stats
 from scrapy_simhash.report.verdict import findings, headline, remarks
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import format_time, plural, shortened
@@ -41,8 +36,8 @@ from scrapy_simhash.visible import format_time, plural, shortened
 #: Rows of each list, such as the largest groups.
 TOP = 15
 
-# A field that alone changes most items is advised from so many changes on.
-_MANY = 10
+# Runs that are listed.
+_MOST_RUNS = 100
 
 # Similarities are drawn from this one on, in bins of this width.
 _LEAST, _WIDTH = 0.5, 0.01
@@ -55,47 +50,58 @@ class Histogram(NamedTuple):
     """Items of two kinds, counted in bins.
 
     The summary is a sentence without a full stop; the column says what the bins are, each of which
-    has a label and its two counts, which are stacked. Ticks are labels of the horizontal axis,
-    evenly spaced, and the threshold is where a dashed line stands, in bins.
+    has a label, its two counts, which are stacked, and the filters that show the rows of the second
+    kind. Ticks are labels of the horizontal axis, evenly spaced, and the threshold is where a
+    dashed line stands, in bins.
     """
 
     title: str
     summary: str
     column: str
     kinds: tuple[str, str]
-    bins: Sequence[tuple[str, int, int]]
+    bins: Sequence[tuple[str, int, int, str]]
     ticks: Sequence[str]
     threshold: float | None = None
 
     @property
     def top(self) -> int:
         """The end of the vertical axis: even, so that half of it can be labelled."""
-        most = max(one + other for _, one, other in self.bins)
+        most = max(kept + dropped for _, kept, dropped, _ in self.bins)
         return max(2, most + most % 2)
 
 
 def histograms(subject: Subject) -> Iterator[Histogram]:
     """Those for which there is something to draw."""
+    for one in (_times(subject), _similarities(subject)):
+        if any(kept or dropped for _, kept, dropped, _ in one.bins):
+            yield one
+
+
+def _times(subject: Subject) -> Histogram:
     kept = subject.tally("created")
     dropped = Counter(int(drop.created) for drop in subject.drops)
-    if seconds := {*kept, *dropped}:
-        first, last = min(seconds), max(*seconds, min(seconds) + 1)
-        edges = np.linspace(first, last, min(60, last - first + 1) + 1)
-        labels = [format_time(edge) for edge in edges.tolist()]
-        is_one_day = labels[0][:10] == labels[-1][:10]
-        middle = format_time((first + last) / 2)
-        yield Histogram(
-            "New and repeated over time",
-            f"{kept.total():,} new and {dropped.total():,} repeated items from {labels[0]} to "
-            f"{labels[-1]} UTC",
-            "from (UTC)",
-            ("new", "repeated"),
-            _binned(edges, labels, kept, dropped),
-            [label[11:] if is_one_day else label[:16] for label in (labels[0], middle, labels[-1])],
-        )
-    is_near = any((drop.similarity or 0.0) < 1 for drop in subject.duplicates)
-    if is_near or subject.tally("nearest"):
-        yield _similarities(subject)
+    seconds = {*kept, *dropped} or {0}
+    first, last = min(seconds), max(*seconds, min(seconds) + 1)
+    edges = np.linspace(first, last, min(60, last - first + 1) + 1)
+    labels = [format_time(edge) for edge in edges.tolist()]
+    is_one_day = labels[0][:10] == labels[-1][:10]
+    middle = format_time((first + last) / 2)
+    starts = [*np.ceil(edges[:-1]).astype(int).tolist(), last + 1]
+    return Histogram(
+        "New and repeated over time",
+        f"{kept.total():,} new and {dropped.total():,} repeated items from {labels[0]} to "
+        f"{labels[-1]} UTC",
+        "from (UTC)",
+        ("new", "repeated"),
+        _binned(
+            edges,
+            labels,
+            [f"since={one}&until={after - 1}" for one, after in pairwise(starts)],
+            kept,
+            dropped,
+        ),
+        [label[11:] if is_one_day else label[:16] for label in (labels[0], middle, labels[-1])],
+    )
 
 
 def _similarities(subject: Subject) -> Histogram:
@@ -108,64 +114,36 @@ def _similarities(subject: Subject) -> Histogram:
         nearest[min(1, near + _ROUNDING)] += count
     edges = np.linspace(_LEAST, 1, round((1 - _LEAST) / _WIDTH) + 1)
     below = Counter({similarity: count for similarity, count in found.items() if similarity < 1})
+    more = f". Not drawn: {equal:,} {plural(equal, 'duplicate')} with an equal text"
     return Histogram(
         "Similarity to the nearest item",
-        f"The dashed line is the threshold, {subject.threshold:.2g}. Not drawn: {equal:,} of "
-        f"{found.total():,} {plural(found.total(), 'duplicate')}, with the text of their original",
+        f"The dashed line is the threshold, {subject.threshold:.2g}{more if equal else ''}",
         "similarity from",
         ("kept, estimated", "dropped"),
-        _binned(edges, [f"{edge:.2f}" for edge in edges.tolist()], nearest, below),
+        _binned(
+            edges,
+            [f"{edge:.2f}" for edge in edges.tolist()],
+            [f"least={edge:.2f}&most={edge + _WIDTH - 0.0001:.4f}" for edge in edges[:-1].tolist()],
+            nearest,
+            below,
+        ),
         [f"{0.5 + tick / 10:.1f}" for tick in range(6)],
         max(0.0, (subject.threshold - _LEAST) / _WIDTH),
     )
 
 
 def _binned(
-    edges: NDArray[np.float64], labels: Sequence[str], *counts: Mapping[Any, int]
-) -> list[tuple[str, int, int]]:
+    edges: NDArray[np.float64],
+    labels: Sequence[str],
+    filters: Sequence[str],
+    *counts: Mapping[Any, int],
+) -> list[tuple[str, int, int, str]]:
     """How many of both kinds are in each bin."""
     one, other = (
         np.histogram([*counted], edges, weights=[*counted.values()])[0].astype(int).tolist()
         for counted in counts
     )
-    return list(zip(labels[:-1], one, other, strict=True))
-
-
-def steps(subject: Subject) -> Iterator[Advice]:
-    """What to change, the most important first."""
-    yield from subject.advice
-    advised = {name for advice in subject.advice for name in advice.fields}
-    yield from _noise([one for one in subject.changes if one.status == "changed"], advised)
-    # A place with a wildcard gets no rule.
-    parts = [one for one in subject.patterns if "?" in one.part and "*" not in one.part]
-    if parts and not subject.is_trial:
-        saved = sum(one.repeats for one in parts)
-        listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in parts[:3])
-        name = shlex.quote(shortened(subject.namespace.name))
-        yield Advice(
-            f"scrapy simhash patterns --namespace {name} --rules rules.json",
-            f"Up to {saved:,} {plural(saved, 'download')} that only repeated pages would be saved "
-            f"by rules for duplicate-url-discarder: {listed}{' …' if len(parts) > 3 else ''}",
-            (),
-        )
-
-
-def _noise(changes: Sequence[Change], advised: Collection[str]) -> Iterator[Advice]:
-    """A field that alone changes most items, unless it tells what they are."""
-    alone = [one for one in changes if len(one.fields) == 1 and (one.similarity or 1) == 1]
-    for name, count in Counter(name for one in alone for name in one.fields).items():
-        is_told = name.startswith((PAGE, "(")) or name_of(name).marks & {*TELLING, "title"}
-        is_most = count >= _MANY and count * 2 > len(changes)
-        if is_most and not is_told and name not in advised:
-            one = next(one for one in alone if name in one.fields)
-            old, new = (value or "" for value in one.fields[name])
-            yield Advice(
-                f"SIMHASH_IGNORE_FIELDS = [{name!r}]",
-                f"{count:,} of {len(changes):,} changed items changed in "
-                f"`{shortened(name, 80)}` alone. If that does not matter, ignore it: they are "
-                "unchanged then",
-                [Example(one.url, one.url, {name: (new, old)})],
-            )
+    return list(zip(labels[:-1], one, other, filters, strict=True))
 
 
 def write_report(subject: Subject, path: Path) -> None:
@@ -183,6 +161,16 @@ def _render(subject: Subject) -> str:
     views = subject.views()
     opened = views[0].run if len(views) > 1 else None
     packed = pack(subject, opened)
+    shown = [_view(view) for view in views]
+    runs = [*_runs(subject, {view.run for view in views})]
+    contents = {
+        "changed": ("What changed", subject.changes),
+        "decisions": ("Every decision", subject.drops or subject.kept),
+        "charts": ("Charts", any(view["histograms"] or view["groups"] for view in shown)),
+        "runs": ("Runs", runs[1:]),
+        "parts": ("URLs that only repeat", subject.patterns),
+        "index": ("The index", True),
+    }
     return environment.from_string(_template("report.html")).render(
         policy=_policy(style, script),
         # Files of this package; neither contains a closing tag.
@@ -190,12 +178,16 @@ def _render(subject: Subject) -> str:
         script=Markup(script),  # noqa: S704
         subject=subject,
         database=str(subject.namespace.database),
-        views=[_view(view) for view in views],
+        views=shown,
+        runs=runs,
+        most=max([1, *(run["counts"]["kept"] + run["counts"]["dropped"] for run in runs)]),
+        contents=[(name, title) for name, (title, exists) in contents.items() if exists],
         written=datetime.now(UTC).timestamp(),
         top=TOP,
         least=LEAST,
         total=subject.counts.total(),
         details=packed.details,
+        first=packed.first,
         rows=packed.rows,
         blocks=packed.blocks,
         longest=LONGEST,
@@ -204,8 +196,7 @@ def _render(subject: Subject) -> str:
 
 def _view(subject: Subject) -> dict[str, Any]:
     """What is shown of one run, or of all together."""
-    duplicates = subject.duplicates
-    groups = Counter((drop.claim, drop.original) for drop in duplicates)
+    groups = Counter((drop.claim, drop.original) for drop in subject.duplicates).most_common(TOP)
     return {
         "subject": subject,
         "id": "all" if subject.run is None else str(subject.run),
@@ -215,9 +206,21 @@ def _view(subject: Subject) -> dict[str, Any]:
         "steps": list(steps(subject)),
         "findings": list(findings(subject)),
         "histograms": list(histograms(subject)),
-        "groups": groups.most_common(TOP),
-        "sites": Counter(site(drop.url) or "(no site)" for drop in duplicates),
+        "groups": [(original, count) for original, count in groups if count > 1],
     }
+
+
+def _runs(subject: Subject, shown: Collection[int | None]) -> Iterator[dict[str, Any]]:
+    """The newest runs, with what became of the items of each."""
+    for row in subject.runs[:_MOST_RUNS]:
+        stats = sum_stats([row.stats])
+        dropped = int(stats.get("dropped", row.drops))
+        kept = int(stats["checked"]) - dropped if "checked" in stats else row.claims
+        counts = {"kept": kept, "dropped": dropped}
+        counts |= {name: int(stats.get(f"changes/{name}", 0)) for name in ("new", "changed")}
+        if any(one.orphans for one in subject.runs):
+            counts["orphans"] = row.orphans
+        yield {"row": row, "counts": counts, "is_shown": row.id in shown}
 
 
 def _code(text: str) -> Markup:

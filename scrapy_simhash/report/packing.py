@@ -6,13 +6,15 @@ import base64
 import json
 import shlex
 import zlib
+from collections import Counter
 from typing import Any, NamedTuple
 
 from scrapy_simhash.history.pairs import KEPT, Change, Pair, differing, with_contents
 from scrapy_simhash.item.addresses import site
+from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.report.subject import Subject
-from scrapy_simhash.report.verdict import action_in_words, changed_fields, field_label, how
+from scrapy_simhash.report.verdict import action_in_words, changed_fields, field_label, readable
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.visible import shortened, visible
 
@@ -21,6 +23,9 @@ BLOCK = 40
 
 # Limits of one file: rows with details, and their packed size in bytes.
 MOST_DETAILS, MOST_BYTES = 5_000, 8_000_000
+
+#: Rows of each table that are not packed, as many as are printed.
+MOST_PLAIN = 1_000
 
 # At most so many rows with details are kept items, and as many changes; others are duplicates.
 _MOST_KEPT = 1_000
@@ -33,8 +38,13 @@ _TITLES = ("title", "headline", "name", "heading")
 
 
 class Packed(NamedTuple):
-    """The rows of both tables, the details in blocks, and how many decisions have details."""
+    """The rows of both tables, the details in blocks, and how many decisions have details.
 
+    The first rows are plain data, so that they are there once the page has loaded, and a browser
+    without a window prints them; the others are packed, and counted by run in `left`.
+    """
+
+    first: dict[str, Any]
     rows: str
     blocks: list[str]
     details: int
@@ -76,13 +86,18 @@ def pack(subject: Subject, opened: int | None) -> Packed:
             left -= len(blocks[-1])
     every = [listed.get(number) or _listed(subject, number, row) for number, row in enumerate(rows)]
     name = shlex.quote(shortened(subject.namespace.name))
-    table: dict[str, Any] = {
-        "rows": every[:of_changes],
-        "changes": every[of_changes:],
+    first: dict[str, Any] = {
         "block": BLOCK,
         "command": "" if subject.is_trial else f"scrapy simhash restore --namespace {name} --id ",
     }
-    return Packed(_packed(table), blocks, sum(row["detail"] >= 0 for row in table["rows"]))
+    rest: dict[str, Any] = {}
+    for table, is_change in (("rows", False), ("changes", True)):
+        numbers = [number for number in order if (number >= of_changes) is is_change]
+        first[table] = [every[number] for number in sorted(numbers[:MOST_PLAIN])]
+        rest[table] = [every[number] for number in sorted(numbers[MOST_PLAIN:])]
+    first["left"] = {name: Counter(row["run"] for row in left) for name, left in rest.items()}
+    with_details = sum(row["detail"] >= 0 for row in every[:of_changes])
+    return Packed(first, _packed(rest) if any(rest.values()) else "", blocks, with_details)
 
 
 def _near(subject: Subject, row: Pair | Change) -> float:
@@ -97,7 +112,7 @@ def _listed(subject: Subject, number: int, row: Pair | Change, detail: int = -1)
     mine, stored = row.mine.values, row.stored.values
     names = {name.lower(): name for name in (*stored, *mine)}
     title = next((names[name] for name in _TITLES if name in names), "")
-    fields = [(name, *both) for name, both in differing(mine, stored).items()]
+    fields = [readable(name, *both) for name, both in differing(mine, stored).items()]
     about = "about " if row.estimated else ""
     if isinstance(row, Change):
         key, original = f"c{number}", row.origin or row.url
@@ -151,10 +166,9 @@ def _compared(row: Pair | Change) -> list[Any] | None:
     mine, stored = row.mine, row.stored
     both = (text and visible(text[:LONGEST])[:LONGEST] for text in (stored.text, mine.text))
     text, steps = difference(*both) if mine.text and stored.text else ("", None)
-    fields = [
-        [shortened(name, _SHORT), _shown(mine.values.get(name)), _shown(stored.values.get(name))]
-        for name in ({**mine.values, **stored.values} if mine.values and stored.values else ())
-    ]
+    names = {**mine.values, **stored.values} if mine.values and stored.values else ()
+    both_values = (readable(name, mine.values.get(name), stored.values.get(name)) for name in names)
+    fields = [[shortened(name, _SHORT), *map(_shown, values)] for name, *values in both_values]
     return [text, steps, fields] if steps is not None or fields else None
 
 

@@ -13,7 +13,7 @@ from scrapy_simhash.history.advice import Advice, advise
 from scrapy_simhash.history.changes import STATUSES, read_changes, read_window
 from scrapy_simhash.history.namespaces import RunRow, read_runs
 from scrapy_simhash.history.pairs import Change, Pair, count, read_newest
-from scrapy_simhash.history.patterns import Pattern, read_patterns
+from scrapy_simhash.history.patterns import Pattern, make_rules, read_patterns
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.item.irrelevant import LEAST
@@ -34,7 +34,8 @@ class Subject(NamedTuple):
 
     It has the newest duplicates, the oldest first, and by run how often there is each action of all
     duplicates, and of stored items each second in which they were made, each distance of the
-    nearest other item, and each field that keeps one apart. A trial stores nothing, as
+    nearest other item, and each field that keeps one apart. Of the parts of URLs that only repeat
+    it has, for each without a rule, the reason. A trial stores nothing, as
     `scrapy simhash try`. The report opens with the run; `None` stands for all.
     """
 
@@ -47,6 +48,7 @@ class Subject(NamedTuple):
     changes: Sequence[Change]
     tallies: Mapping[str, Mapping[int, Counter[Any]]]
     patterns: Sequence[Pattern]
+    unruled: Mapping[str, str]
     advice: Sequence[Advice]
     is_trial: bool
 
@@ -143,6 +145,7 @@ def read_subject(
             name: count(namespace, name) for name in ("action", "created", "nearest", "differs")
         },
         patterns=[one for one in patterns if one.repeats >= LEAST],
+        unruled=make_rules(patterns)[1],
         advice=advise(namespace) if kept else [],
         is_trial=is_trial,
     )

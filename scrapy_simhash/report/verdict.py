@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
-from scrapy_simhash.item.addresses import same_site, split_url
 from scrapy_simhash.item.facts import PAGE
+from scrapy_simhash.report.causes import how
 from scrapy_simhash.visible import plural, shortened
 
 if TYPE_CHECKING:
-    from scrapy_simhash.history.pairs import Change, Pair
+    from scrapy_simhash.history.pairs import Change
     from scrapy_simhash.report.subject import Subject
 
 _ACTIONS = {
@@ -64,50 +63,75 @@ def field_label(differs: str) -> str:
 
 def headline(subject: Subject) -> str:
     """What was checked, and how much of it was repeated."""
-    counts, stats = subject.counts, subject.stats
+    stats = subject.stats
     checked = int(stats.get("checked", 0))
-    reported = counts.get("report", 0)
-    dropped = counts.total() - counts.get(SAME, 0) - reported
+    dropped, duplicates, stored = _dropped(subject)
     what = "items and pages" if stats.get("pages/skipped") else plural(checked, "item")
     seen = f"{checked:,} {what} checked" if checked else "No crawl has finished yet"
-    if subject.is_trial:
-        parts = [_duplicates(dropped, checked, "would be dropped")]
-    else:
-        parts = [_duplicates(dropped, checked, "dropped")] if dropped or not reported else []
-    if reported:
-        parts.append(_duplicates(reported, checked, "found and stored anyway"))
+    done = "would be dropped" if subject.is_trial else "dropped"
+    parts = [_duplicates(dropped, checked, done)] if dropped or not stored else []
+    if same := dropped - duplicates:
+        share = _share(dropped, checked)
+        parts = [
+            f"{dropped:,} {done}{share}, {same:,} of them unchanged"
+            if duplicates
+            else f"{same:,} unchanged {plural(same, 'item')} {done}{share}"
+        ]
+    if stored:
+        parts.append(_duplicates(stored, checked, "found and stored anyway"))
     return f"{seen}: {', '.join(parts)}."
+
+
+def _dropped(subject: Subject) -> tuple[int, int, int]:
+    """How much was dropped, how many duplicates these are, and how many others were stored.
+
+    These are the numbers of the log. Fewer have a row: a later run takes over the rows of what it
+    drops again, and items in which nothing at all has changed have none.
+    """
+    counts, stats = subject.counts, subject.stats
+    reported = counts["report"]
+    dropped, found = counts.total() - reported, counts.total() - counts[SAME]
+    if "dropped" in stats:
+        dropped, found = int(stats["dropped"]), int(stats.get("duplicates", 0))
+    duplicates = min(dropped, max(0, found - reported))
+    return dropped, duplicates, found - duplicates
 
 
 def remarks(subject: Subject) -> Iterator[str]:
     """What was lost, which is nothing if all went well, and what else is to be known."""
     counts, stats = subject.counts, subject.stats
-    dropped = counts.total() - counts.get("report", 0)
-    if same := counts.get(SAME, 0):
-        yield f"{same:,} more dropped because they had not changed since an earlier visit."
+    dropped, *found = _dropped(subject)
     if orphans := sum(row.orphans for row in subject.runs):
         yield (
-            f"{orphans:,} dropped for an original that was not stored in the end: "
-            f"`scrapy simhash restore --orphans` returns {'it' if orphans == 1 else 'them'}."
+            f"{orphans:,} {plural(orphans, 'duplicate')} dropped whose original was not stored in "
+            "the end: `scrapy simhash restore --orphans` returns "
+            f"{'it' if orphans == 1 else 'them'}."
         )
     elif dropped and subject.is_trial:
         yield "Nothing would be lost: the original of each would be stored."
     elif pending := sum(row.pending for row in subject.runs):
-        yield f"{pending:,} {plural(pending, 'item')} not known to be stored yet."
+        yield f"It is not known yet whether {pending:,} {plural(pending, 'item')} will be stored."
     elif dropped:
         kept = any(drop.has_item for drop in subject.drops)
         more = ", and `scrapy simhash restore` returns those in quarantine" if kept else ""
         yield f"Nothing was lost: the original of each was stored{more}."
+    listed = counts.total() - counts[SAME]
+    if len(subject.runs) == 1 and (gone := sum(found) - listed) > 0:
+        yield (
+            f"{gone:,} of this run's duplicates have no row here: a later run dropped them again, "
+            "they belong to another namespace, or they were pruned."
+        )
     if better := int(stats.get("duplicates/better", 0)):
         are = "duplicate is better than its" if better == 1 else "duplicates are better than their"
         # The index of a trial is deleted, so no command can read it.
         best = "" if subject.is_trial else ": see `scrapy simhash restore --better`"
         yield f"{better:,} {are} original{best}."
     if unchecked := int(stats.get("failed_open", 0)):
-        yield f"{unchecked:,} stored unchecked because the index did not answer."
+        items = plural(unchecked, "item")
+        yield f"{unchecked:,} {items} stored without a check: the index did not answer."
     if counted := subject.change_counts():
-        listed = ", ".join(f"{count:,} {name}" for name, count in counted.items())
-        yield f"Compared with earlier crawls: {listed}."
+        changes = ", ".join(f"{count:,} {name}" for name, count in counted.items())
+        yield f"Compared with earlier crawls: {changes}."
 
 
 def skipped(stats: Mapping[str, float]) -> list[tuple[int, str]]:
@@ -121,14 +145,20 @@ def skipped(stats: Mapping[str, float]) -> list[tuple[int, str]]:
 
 
 def _duplicates(count: int, checked: int, action: str) -> str:
-    share = f" ({count / checked:.1%})" if 0 < count <= checked else ""
-    return f"{f'{count:,}' if count else 'no'} {plural(count, 'duplicate')} {action}{share}"
+    if not count:
+        return "no duplicates found"
+    return f"{count:,} {plural(count, 'duplicate')} {action}{_share(count, checked)}"
+
+
+def _share(count: int, checked: int) -> str:
+    return f" ({count / checked:.1%})" if 0 < count <= checked else ""
 
 
 # Findings of each kind; the rest is in the table of decisions.
 _MOST = 8
 
-_TEXT = "text"
+#: The name of a text among the fields that changed.
+TEXT = "text"
 
 
 class Finding(NamedTuple):
@@ -172,44 +202,28 @@ def findings(subject: Subject) -> Iterator[Finding]:
     urls = {name: one.url for one in changes for name, *_ in changed_fields(one)}
     for name, count in fields.most_common(_MOST):
         shown = {"changes-action": "changed", "changes-field": shortened(name, 80)}
-        what = "in the text" if name == _TEXT else f"in `{shortened(name, 80)}`"
+        what = f"in `{shortened(name, 80)}`"
+        if name == TEXT or name.startswith("("):
+            what = f"in the {name.strip('()')}"
         yield found("changed", what, count, (urls[name], ""), **shown)
     for count, reason in skipped(subject.stats)[:_MOST]:
         yield found("not compared", reason, count)
+
+
+def readable(name: str, *values: str | None) -> tuple[str, str | None, str | None]:
+    """A field with both values, for people: a hash is no value."""
+    if name == "page:details":
+        return "(numbers in tables of the page)", None, None
+    return name, values[0], values[1]
 
 
 def changed_fields(change: Change) -> list[tuple[str, str | None, str | None]]:
     """The fields that changed with both values, without facts of the page that repeat one."""
     own = [values for name, values in change.fields.items() if not name.startswith(PAGE)]
     found = [
-        (name, values[0], values[1])
+        readable(name, *values)
         for name, values in change.fields.items()
         if not name.startswith(PAGE) or values not in own
     ]
-    is_text = change.status == "changed" and (change.similarity or 1) < 1
-    return [*found, (_TEXT, None, None)] if is_text and _TEXT not in change.fields else found
-
-
-def how(drop: Pair) -> str:
-    """What the URL of a duplicate has in common with that of its original."""
-    if drop.action == SAME:
-        return "unchanged since an earlier visit"
-    return "an original that is gone" if drop.original is None else _how(drop.url, drop.original)
-
-
-@lru_cache(maxsize=1 << 17)
-def _how(url: str, original: str) -> str:
-    if url == original:
-        return "listed again under the same URL"
-    if not same_site(url, original):
-        return "on another site"
-    new, old = split_url(url), split_url(original)
-    if new.path.rstrip("/") != old.path.rstrip("/"):
-        is_folder = new.path.rpartition("/")[2] == old.path.rpartition("/")[2] != ""
-        return "in another folder of the site" if is_folder else "elsewhere on the site"
-    given = {*new.query.split("&")} ^ {*old.query.split("&")}
-    if names := sorted({part.partition("=")[0] for part in given} - {""}):
-        listed = ", ".join(f"`{shortened(name, 40)}`" for name in names[:3])
-        return f"the same path, another {listed}{' …' if len(names) > 3 else ''}"
-    is_host = new.netloc != old.netloc
-    return "the same path on another host" if is_host else "the same URL, written otherwise"
+    is_text = change.status == "changed" and change.similarity not in {None, 1.0}
+    return [*found, (TEXT, None, None)] if is_text and TEXT not in change.fields else found

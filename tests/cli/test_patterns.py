@@ -44,8 +44,8 @@ def test_irrelevant_parameters_are_shown_with_their_counts(call, seen):
 def test_fewer_pages_than_asked_for_show_nothing(call, seen):
     out = call("patterns", "--database", seen, "--least", 40)[1]
     assert out == (
-        "No irrelevant part was found. A part is listed if at least 40 pages repeated another one "
-        "and no page contradicts it.\n"
+        "No part of a URL only repeats pages. A part is listed if at least 40 pages repeated "
+        "another one and no page contradicts it.\n"
     )
 
 
@@ -90,6 +90,39 @@ def test_many_addresses_of_few_pages_are_shown_and_have_no_rule(call, tmp_path):
     with Index(f"sqlite:///{path}", namespace="n") as index:
         meet(index, [(f"http://a.test/list/19?page={p}", 19) for p in range(2)])
     assert json.loads(call("patterns", "--database", path, "--json")[1])["rules"]
+
+
+def test_each_part_without_a_rule_has_a_reason(call, tmp_path):
+    path, rules = tmp_path / "seen.db", tmp_path / "rules.json"
+    pages = [(f"http://a.test/list/{n}?page={p}", n) for n in range(3) for p in range(9)]
+    pages += [(f"http://a.test/events/2031/{month}", "events") for month in range(1, 26)]
+    pages += [(f"http://a.test/x|y/{n}?sid={s}", f"x {n}") for n in range(20) for s in "ab"]
+    pages += [(f"http://b.test/p{n}.html?sid={s}", f"p {n}") for n in range(20) for s in "ab"]
+    pages += [(f"http://b.test/ticket/1?sid={s}", f"ticket {s}") for s in "ab"]
+    with Index(f"sqlite:///{path}", namespace="n") as index:
+        meet(index, pages)
+    out = call("patterns", "--database", path, "--rules", rules)[1]
+    assert out.splitlines()[-5:] == [
+        "No rule for a.test/events/*: no rule tells dates and facets in paths from folders.",
+        "No rule for a.test/list/?page: it was seen on 3 different pages, and a rule needs 20.",
+        "No rule for a.test/x|y/?sid: its folder has a character that rules take for a wildcard.",
+        "No rule for b.test/*.html?sid: it leads to different pages where the rule would apply.",
+        f"0 rules written to {rules}.",
+    ]
+
+
+@pytest.mark.usefixtures("no_list")
+def test_files_in_the_root_have_a_rule_if_nothing_on_their_host_contradicts_it(call, tmp_path):
+    discarder = pytest.importorskip("duplicate_url_discarder")
+    path, rules = tmp_path / "seen.db", tmp_path / "rules.json"
+    pages = [(f"http://b.test/p{n}.html?sid={s}", f"p {n}") for n in range(20) for s in "ab"]
+    pages += [(f"http://b.test/ticket/1?id={s}", f"ticket {s}") for s in "ab"]
+    with Index(f"sqlite:///{path}", namespace="n") as index:
+        meet(index, pages)
+    assert "1 rule written" in call("patterns", "--database", path, "--rules", rules)[1]
+    crawler = get_crawler(settings_dict={"DUD_LOAD_RULE_PATHS": [str(rules)]})
+    of = discarder.Fingerprinter.from_crawler(crawler).fingerprint
+    assert len({of(Request(url)) for url, _ in pages}) == 22
 
 
 @pytest.mark.usefixtures("no_list")

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import sqlite3
 import zlib
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.pairs import Change
+from scrapy_simhash.history.patterns import Pattern
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Duplicate
@@ -34,9 +36,10 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report import packing, subject
-from scrapy_simhash.report.html import steps, write_report
+from scrapy_simhash.report.causes import how
+from scrapy_simhash.report.html import write_report
+from scrapy_simhash.report.steps import steps
 from scrapy_simhash.report.subject import read_subject
-from scrapy_simhash.report.verdict import how
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import load_scheme
 
@@ -189,7 +192,7 @@ def test_nothing_in_the_file_is_loaded_or_run(hostile):
 def test_a_report_of_nothing(address, tmp_path):
     with Index(address) as index:
         index.confirm(index.claim(prose(1), key="1"))
-    assert "No duplicates were found." in written(address, tmp_path).read_text("utf-8")
+    assert "no duplicates found." in written(address, tmp_path).read_text("utf-8")
 
 
 def test_a_run_that_is_not_there_leaves_the_old_file(address, tmp_path):
@@ -264,7 +267,7 @@ def test_items_are_counted_by_time_and_by_similarity(address, tmp_path):
     assert sum(int(row[1]) for row in new) == 4
     assert sum(int(row[2]) for row in new) == 2
     similar = cells(page, "Similarity to the nearest item")
-    assert "1 of 2 duplicates, with the text of their original." in page
+    assert "Not drawn: 1 duplicate with an equal text." in page
     assert [int(row[2]) for row in similar if float(row[0]) >= 0.9] == [1]
     # The bars of each chart match its table.
     for name, column in (("kept", 1), ("dropped", 2)):
@@ -332,7 +335,7 @@ def test_urls_that_only_repeat_are_listed(repeating):
     assert rows[14][:4] == ["long-" * 14 + "a.test/p/?sid14", "46", "45", "1"]
     assert "20 parts in all." in text
     spared = sum(59 - place for place in range(20))
-    assert f"Without these parts up to {spared:,} downloads would have been saved." in text
+    assert f"Without these parts, up to {spared:,} downloads would have been saved." in text
     # These are duplicates of different items.
     assert "b.test/events/*" not in text
     assert "?id" not in text.replace("?id=", "")
@@ -358,16 +361,35 @@ def test_repeating_urls_have_no_section_without_any(address, tmp_path):
     assert 'id="parts"' not in written(address, tmp_path).read_text("utf-8")
 
 
-def test_nothing_found_has_no_section(address, tmp_path):
+def test_what_is_empty_has_no_section(address, tmp_path):
     with Index(address) as index:
-        index.confirm(index.claim(prose(1), key="1"))
-    assert "What was found" not in written(address, tmp_path).read_text("utf-8")
+        index.confirm(*(index.claim(prose(number), key=str(number)) for number in range(2)))
+    text = written(address, tmp_path).read_text("utf-8")
+    for heading in ("What was found", "Every decision", "What changed", "Runs"):
+        assert f">{heading}" not in text
+    with Index(address) as index:
+        remember(index, "http://b.test/1", prose(9), "http://a.test/1", prose(9))
+    text = written(address, tmp_path).read_text("utf-8")
+    assert ">Every decision" in text
+    # A group of one; a similarity that is not drawn.
+    for heading in ("Largest groups", "Similarity to the nearest"):
+        assert f">{heading}" not in text
 
 
-def packed_in(path, name="rows"):
-    """The data that the script unpacks."""
-    (packed,) = re.findall(rf'id="{name}">([^<]*)<', path.read_text("utf-8"))
-    return json.loads(zlib.decompress(base64.b64decode(packed)))
+def test_runs_are_listed_with_what_became_of_their_items(crawled):
+    rows = cells(crawled.read_text("utf-8"), "Runs", 2)
+    assert [row[3:7] for row in rows] == [["0", "1", "0", "0"], ["2", "1", "0", "0"]]
+
+
+def packed_in(path):
+    """The data of the script: the first rows, and those that it unpacks."""
+    text = path.read_text("utf-8")
+    (data,) = re.findall(r'id="first">(.*?)</script>', text)
+    found = json.loads(data)
+    for packed in re.findall(r'id="rows">([^<]*)<', text):
+        rest = json.loads(zlib.decompress(base64.b64decode(packed)))
+        found |= {name: found[name] + rest[name] for name in rest}
+    return found
 
 
 def rows_of(path, name="rows"):
@@ -411,8 +433,11 @@ class Visit:
     result: object = None
 
 
-def visit(path, steps, **options):
-    """Take steps on a file in a browser, in its own thread: Playwright refuses a running loop."""
+def visit(path, steps, *, script="", **options):
+    """Take steps on a file in a browser, in its own thread: Playwright refuses a running loop.
+
+    The script runs before those of the page.
+    """
 
     def look():
         seen = Visit()
@@ -423,12 +448,13 @@ def visit(path, steps, **options):
             )
             page = browser.new_page(**options)
             page.set_default_timeout(20_000)
+            page.add_init_script(script)
             page.on("request", lambda request: seen.requests.append(request.url))
             page.on("console", lambda message: seen.complaints.append(message.text))
             page.on("pageerror", lambda error: seen.complaints.append(str(error)))
             page.on("dialog", lambda dialog: seen.complaints.append(dialog.message))
             page.goto(path.as_uri())
-            expect(page.locator("#status")).not_to_be_empty()
+            expect(page.locator("#status, #changes-status").first).not_to_be_empty()
             seen.result = steps(page)
             browser.close()
         return seen
@@ -581,7 +607,7 @@ def test_hostile_text_is_inert(hostile):
             rows = page.locator("#body > tr:has(button[aria-expanded=false])")
             rows.first.locator("button").click()
             expect(page.locator(".texts")).to_have_count(number + 1)
-        for one in page.locator("a.show").all():
+        for one in page.locator("a.show:visible").all():
             one.click()
         assert page.evaluate("window.harmed") is None
         assert page.locator("img, iframe, #body script").count() == 0
@@ -904,7 +930,7 @@ def advised(address, tmp_path):
             document = index.document(text, key=url, url=url, facts=facts)
             document.values = fields
             index.confirm(*index.execute(claims=[document]))
-        meet(index, [(f"http://b.test/q/?sid={number}", "same") for number in range(30)])
+        meet(index, [(f"http://b.test/{n}.html?sid={n}{s}", n) for n in range(25) for s in "ab"])
     return written(address, tmp_path, similarity=0.9)
 
 
@@ -923,7 +949,8 @@ def test_the_first_screen_says_what_to_change(advised):
         expect(setting.locator("[role=status]")).to_have_text(re.compile("copied|selected"))
         line = 'scrapy simhash patterns --namespace "it\'s" --rules rules.json'
         assert shlex.split(command.locator("code").last.inner_text()) == shlex.split(line)
-        assert "Up to 29 downloads that only repeated pages would be saved" in command.inner_text()
+        what = "Up to 25 downloads only repeated pages because of b.test/*.html?sid; rules for "
+        assert what in command.inner_text()
         return page.evaluate("document.querySelector('.steps').getBoundingClientRect().top")
 
     assert visit(advised, steps, viewport={"width": 1200, "height": 800}) < 500
@@ -933,7 +960,6 @@ def test_the_first_screen_says_what_to_change(advised):
     ("name", "count", "others", "is_advised"),
     [
         ("x", 10, 9, True),
-        ("x", 10, 10, False),
         ("x", 9, 0, False),
         ("price", 10, 0, False),
         ("title", 10, 0, False),
@@ -946,18 +972,111 @@ def test_a_field_that_changes_most_items_alone_is_named(name, count, others, is_
 
     changes = [change(number, **{name: ("1", str(number))}) for number in range(count)]
     changes += [change(number, x=("1", "2"), y=("1", "2")) for number in range(others)]
-    given = SimpleNamespace(
+    found = [(step.setting, step.effect.partition(" changed")[0]) for step in steps(given(changes))]
+    expected = [("SIMHASH_IGNORE_FIELDS = ['x']", f"{count} of {count + others}")]
+    assert found == (expected if is_advised else [])
+
+
+def given(changes=(), drops=(), patterns=(), unruled=()):
+    return SimpleNamespace(
         changes=changes,
         advice=[],
-        patterns=[],
-        runs=[],
-        stats={},
+        patterns=patterns,
+        unruled=dict(unruled),
+        drops=drops,
+        duplicates=drops,
+        counts=Counter(drop.action for drop in drops),
         namespace=SimpleNamespace(name="n"),
         is_trial=False,
     )
-    found = [(step.setting, step.effect.partition(" changed")[0]) for step in steps(given)]
-    expected = [("SIMHASH_IGNORE_FIELDS = ['x']", f"{count} of {count + others}")]
-    assert found == (expected if is_advised else [])
+
+
+def test_fields_that_only_together_change_most_items_are_named():
+    counters = {"reads": ("5", "9"), "comments": ("1", "2")}
+    changes = [Change("changed", f"http://a.test/{n}", 0.0, 1, None, 1.0, counters) for n in "ab"]
+    changes = [one._replace(fields=counters | {"page:reads": ("5", "9")}) for one in changes] * 100
+    changes += [one._replace(fields={"reads": ("5", "9")}) for one in changes[:20]]
+    # What else has changed in these is no noise.
+    changes += [one._replace(fields=counters | {"price": ("1", "2")}) for one in changes[:20]]
+    changes += [one._replace(similarity=0.0) for one in changes[:20]]
+    (step,) = steps(given(changes))
+    assert step.setting == "SIMHASH_IGNORE_FIELDS = ['comments', 'reads']"
+    assert step.effect.startswith("220 of 260 changed items changed only in `comments` and `reads`")
+    assert step.examples[0].values == {"reads": ("9", "5"), "comments": ("2", "1")}
+
+
+def copies(url, original, count=20):
+    return [
+        SimpleNamespace(url=url.format(n), original=original.format(n), action="drop")
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "original", "setting", "what"),
+    [
+        (
+            "http://mirror.test/p{0}?sid={0}",
+            "http://a.test/p{0}?sid=1{0}",
+            "LinkExtractor(deny_domains=['mirror.test'])",
+            "20 duplicates had the same path on `mirror.test` and `a.test`",
+        ),
+        (
+            # Who denies a.test denies m.a.test, too.
+            "http://a.test/p{0}",
+            "http://m.a.test/p{0}",
+            "LinkExtractor(deny_domains=['m.a.test'])",
+            "20 duplicates had the same path on `m.a.test` and `a.test`",
+        ),
+        (
+            "http://a.test/p{0}/print",
+            "http://a.test/p{0}",
+            "LinkExtractor(deny=['/print(/|$)'])",
+            "20 duplicates had `/print` in the path of one URL",
+        ),
+        (
+            "http://a.test/print/{0}",
+            "http://a.test/story/{0}",
+            "LinkExtractor(deny=['/print(/|$)'])",
+            "20 duplicates had `/print` in the path of one URL",
+        ),
+        (
+            "http://a.test/p{0}?sid={0}",
+            "http://a.test/p{0}?sid=1{0}",
+            "",
+            "20 duplicates have another `sid` in the URL than their originals",
+        ),
+    ],
+)
+def test_what_made_the_urls_of_the_duplicates_is_named(url, original, setting, what):
+    named = {step.setting: step.effect for step in steps(given(drops=copies(url, original)))}
+    assert named[setting].startswith(what)
+    assert not [*steps(given(drops=copies(url, original, 19)))]
+
+
+@pytest.mark.parametrize(
+    ("url", "original"),
+    [
+        ("http://a.test/", "http://b.test/"),
+        ("http://127.0.0.1:1/p{0}", "http://127.0.0.1:2/p{0}"),
+        ("http://a.test/economy/p{0}", "http://a.test/p{0}"),
+        ("http://a.test/p{0}/2", "http://a.test/p{0}/3"),
+    ],
+)
+def test_what_no_setting_avoids_is_not_advised(url, original):
+    assert not [*steps(given(drops=copies(url, original)))]
+
+
+def test_a_parameter_without_a_rule_is_named_with_the_reason():
+    part = Pattern("a.test/p/?sid", 60, 60, 1, 0, "http://a.test/p/1?sid=2")
+    drops = copies("http://a.test/p/1?sid={}", "http://a.test/p/1")
+    unruled = {part.part: "it was seen on 1 page"}
+    (step,) = steps(given(drops=drops, patterns=[part], unruled=unruled))
+    assert step.setting == ""
+    assert step.effect == (
+        "Up to 59 downloads only repeated pages because of `a.test/p/?sid`; there is no rule for "
+        "it: it was seen on 1 page"
+    )
 
 
 def test_a_finding_has_what_the_urls_have_in_common():
@@ -966,25 +1085,33 @@ def test_a_finding_has_what_the_urls_have_in_common():
 
     url = "http://www.example.com/b/c?d=1"
     assert [repeated(url, other) for other in (None, url, "http://b.test/")] == [
-        "an original that is gone",
+        "the original was replaced or pruned since",
         "listed again under the same URL",
         "on another site",
     ]
-    assert repeated(url, "http://www.example.com/b/c?d=2&e") == "the same path, another `d`, `e`"
-    assert repeated(url, "http://example.com/b/c?d=1") == "the same path on another host"
-    assert repeated(url, "https://www.example.com/b/c/?d=1") == "the same URL, written otherwise"
-    assert repeated(url, "http://www.example.com/print/c") == "in another folder of the site"
+    assert repeated(url, "http://www.example.com/b/c?d=2&e") == "same path, other `d`, `e`"
+    here = "on `example.com` and `www.example.com`"
+    assert repeated(url, "http://me:pw@example.com/b/c?d=1") == f"same path, {here}"
+    assert repeated(url, "http://example.com/b/c?d=2") == f"same path, {here}, other `d`"
+    mirror = "same path, on `mirror.test` and `www.example.com`"
+    assert repeated(url, "http://mirror.test/b/c?d=1") == mirror
+    assert repeated(url, "https://www.example.com/b/c/?d=1") == "the same URL, written differently"
+    assert repeated(url, "http://www.example.com/b/c/print?d=1") == "`/print` in the path"
+    assert repeated(url, "http://www.example.com/c") == "`/b` in the path, other `d`"
+    assert repeated(url, "http://www.example.com/7/b/c") == "in another folder"
+    assert repeated(url, "http://www.example.com/print/c") == "`/print` in the path, other `d`"
+    assert repeated(url, "http://www.example.com/a/c") == "in another folder"
     assert repeated(url, "http://www.example.com/b/x") == "elsewhere on the site"
-    assert repeated(url, url, "same") == "unchanged since an earlier visit"
+    assert repeated(url, url, "same") == "unchanged since an earlier crawl"
     assert repeated("http://[broken", "http://[broken:1") == "on another site"
 
 
 @in_browser
 def test_a_finding_leads_to_its_rows(many):
     def steps(page):
-        page.click("a.show:visible >> nth=0")
+        page.click("a.show[href*='how=']:visible")
         expect(page.locator("#status")).to_have_text("128 decisions")
-        assert page.input_value("#how") == "in another folder of the site"
+        assert page.input_value("#how") == "in another folder"
         assert page.evaluate("document.activeElement.id") == "decisions"
 
     visit(many, steps)
@@ -999,6 +1126,80 @@ def test_a_phone_shows_rows_before_filters(many):
         expect(page.locator("#status")).to_have_text("0 of 128 decisions")
 
     visit(many, steps, viewport={"width": 390, "height": 800})
+
+
+@in_browser
+def test_rows_are_there_when_the_page_has_loaded(many, address, tmp_path, monkeypatch):
+    """As it is printed then, by a browser that nobody looks at."""
+    script = "addEventListener('load', () => { window.loaded = document.body.innerText; })"
+    monkeypatch.setattr(packing, "MOST_PLAIN", 100)
+
+    def steps(page):
+        loaded = page.evaluate("window.loaded")
+        assert "128 decisions" in loaded
+        assert loaded.count("in another folder") > 50
+        page.fill("#q", "/129/")
+        expect(page.locator("#status")).to_have_text("1 of 128 decisions")
+
+    visit(written(address, tmp_path, similarity=0.9), steps, script=script)
+
+
+@in_browser
+def test_a_print_says_how_many_rows_it_has(many, tmp_path):
+    path = tmp_path / "some.html"
+    path.write_text(many.read_text("utf-8").replace("PRINTED = 1000", "PRINTED = 70"), "utf-8")
+    policy = Elements(path)
+    old, new = (
+        base64.b64encode(sha256(one.held["script"][-1].encode()).digest()).decode()
+        for one in (Elements(many), policy)
+    )
+    path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
+
+    def steps(page):
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("#body > tr").count() == 70
+        status = page.locator("#status")
+        assert status.is_visible()
+        assert status.inner_text() == "128 decisions, of which 70 are printed"
+
+    visit(path, steps)
+
+
+@in_browser
+def test_a_bar_leads_to_its_rows(address, tmp_path):
+    with Index(address) as index:
+        fill(index)
+
+    def steps(page):
+        status = page.locator("#status")
+        for bar, rows in (("least=0.9", "1 of 2 decisions"), ("since", "2 decisions")):
+            page.locator(f"rect[data-rows*='{bar}']").click()
+            shown = page.evaluate("location.hash")
+            expect(status).to_have_text(re.compile(f"^{rows}"))
+            assert page.evaluate("document.activeElement.id") == "decisions"
+            page.click("#all")
+            # The same with the keyboard, by the table below the chart.
+            page.locator("figure", has=page.locator(f"[data-rows*='{bar}']")).locator(
+                "summary"
+            ).click()
+            page.locator(f"figure a[href*='{bar}']").focus()
+            page.keyboard.press("Enter")
+            assert page.evaluate("location.hash") == shown
+            page.click("#all")
+        expect(status).to_have_text("2 decisions")
+        page.evaluate("location.hash = '#since=1&until=2'")
+        expect(status).to_have_text(re.compile("^0 of 2 decisions, seen 1970-01-01 00:00:01 to"))
+
+    visit(written(address, tmp_path, similarity=0.9), steps)
+
+
+@in_browser
+def test_the_contents_lead_to_what_is_there(crawled):
+    def steps(page):
+        return page.locator("#contents a:visible").all_inner_texts()
+
+    assert visit(crawled, steps) == ["Every decision", "Charts", "Runs", "The index"]
 
 
 @in_browser
@@ -1044,10 +1245,7 @@ def test_the_first_screen_has_the_result_and_what_was_found(crawled):
     assert "1 duplicate dropped." in text
     assert "2 duplicates dropped." in text
     assert "Nothing was lost: the original of each was stored" in text
-    assert findings_in(text) == [
-        ("repeated", "on another site", "1"),
-        ("repeated", "on another site", "1"),
-        ("kept", "<code>price</code> differs", "1"),
-        ("repeated", "on another site", "2"),
-        ("kept", "<code>price</code> differs", "1"),
-    ]
+    on_b, on_c = (f"same path, on <code>a.test</code> and <code>{one}.test</code>" for one in "bc")
+    price = ("kept", "<code>price</code> differs", "1")
+    newer, older = ("repeated", on_c, "1"), ("repeated", on_b, "1")
+    assert findings_in(text) == [newer, older, price, older, newer, price]

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from scrapy_simhash.db.values import SAME
+from scrapy_simhash.history.pairs import Change
 from scrapy_simhash.report.verdict import findings, headline, remarks
 
 
@@ -36,8 +37,8 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
 @pytest.mark.parametrize(
     ("given", "sentences"),
     [
-        (subject({}), ["No crawl has finished yet: no duplicates dropped."]),
-        (subject({"checked": 1}), ["1 item checked: no duplicates dropped."]),
+        (subject({}), ["No crawl has finished yet: no duplicates found."]),
+        (subject({"checked": 1}), ["1 item checked: no duplicates found."]),
         (
             subject({"checked": 10}, {"drop": 3}, sites=[HERE, HERE, THERE]),
             [
@@ -63,24 +64,50 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             subject({"checked": 10}, {"drop": 3}, pending=1),
             [
                 "10 items checked: 3 duplicates dropped (30.0%).",
-                "1 item not known to be stored yet.",
+                "It is not known yet whether 1 item will be stored.",
             ],
         ),
         (
             subject({"checked": 10}, {"drop": 1, SAME: 4}, sites=[THERE]),
             [
-                "10 items checked: 1 duplicate dropped (10.0%).",
-                "4 more dropped because they had not changed since an earlier visit.",
+                "10 items checked: 5 dropped (50.0%), 4 of them unchanged.",
                 (
                     "Nothing was lost: the original of each was stored, and `scrapy simhash "
                     "restore` returns those in quarantine."
                 ),
             ],
         ),
+        # Items in which nothing has changed have no row; the log says "9 dropped".
         (
-            subject({"checked": 10}, {"report": 2}, sites=[HERE, HERE]),
+            subject({"checked": 10, "dropped": 9, "duplicates": 1}, {"drop": 1, SAME: 4}),
+            [
+                "10 items checked: 9 dropped (90.0%), 8 of them unchanged.",
+                "Nothing was lost: the original of each was stored.",
+            ],
+        ),
+        (
+            subject({"checked": 10, "dropped": 9}),
+            [
+                "10 items checked: 9 unchanged items dropped (90.0%).",
+                "Nothing was lost: the original of each was stored.",
+            ],
+        ),
+        (
+            subject({"checked": 10, "dropped": 0, "duplicates": 2}, {"report": 2}),
             [
                 "10 items checked: 2 duplicates found and stored anyway (20.0%).",
+            ],
+        ),
+        (
+            # A later run has dropped the other two again.
+            subject({"checked": 10, "dropped": 3, "duplicates": 3}, {"drop": 1}),
+            [
+                "10 items checked: 3 duplicates dropped (30.0%).",
+                "Nothing was lost: the original of each was stored.",
+                (
+                    "2 of this run's duplicates have no row here: a later run dropped them again, "
+                    "they belong to another namespace, or they were pruned."
+                ),
             ],
         ),
         (
@@ -104,12 +131,12 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
                 orphans=1,
             ),
             [
-                "9 items checked: no duplicates dropped.",
+                "9 items checked: no duplicates found.",
                 (
-                    "1 dropped for an original that was not stored in the end: "
+                    "1 duplicate dropped whose original was not stored in the end: "
                     "`scrapy simhash restore --orphans` returns it."
                 ),
-                "3 stored unchecked because the index did not answer.",
+                "3 items stored without a check: the index did not answer.",
             ],
         ),
     ],
@@ -123,11 +150,17 @@ def test_what_was_kept_and_not_compared_is_found():
         {"checked": 2000, "skipped/too_short": 20, "skipped/no_text": 1},
         kept=[("price", 4), ("(numbers)", 2)],
     )
-    given.run, given.kept, given.changes = 7, [], []
+    fields = {"page:details": ("541d4f83e93a0a8e", "02aa4f83e93a0a11"), "price": ("1", "2")}
+    change = Change("changed", "http://a.test/", 0.0, 1, None, 0.0, fields)
+    given.run, given.kept, given.changes = 7, [], [change]
     found = [(one.outcome, one.what, one.items, one.share) for one in findings(given)]
     assert found == [
         ("kept", "`price` differs", 4, "0.2%"),
         ("kept", "the numbers in the text differ", 2, "0.1%"),
+        # A hash is nothing to be shown.
+        ("changed", "in the numbers in tables of the page", 1, "<0.1%"),
+        ("changed", "in `price`", 1, "<0.1%"),
+        ("changed", "in the text", 1, "<0.1%"),
         ("not compared", "the text is too short", 20, "1.0%"),
         ("not compared", "neither the item nor its page has text", 1, "<0.1%"),
     ]

@@ -1,5 +1,5 @@
 "use strict";
-(async () => {
+(() => {
   const byId = (id) => document.getElementById(id);
   const NARROW = matchMedia("(max-width: 45rem)");
 
@@ -42,12 +42,9 @@
     return JSON.parse(await new Response(stream).text());
   };
 
-  if (typeof DecompressionStream === "undefined") {
-    byId("status").textContent = "This browser is too old to unpack the table.";
-    return;
-  }
-  const packed = await unpack("rows");
-  const { block, command } = packed;
+  // The rows that are there once the page has loaded; the others are unpacked then.
+  const first = JSON.parse(byId("first").textContent);
+  const { block, command } = first;
 
   const time = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
   const number = (value) => value.toLocaleString("en");
@@ -113,7 +110,7 @@
     const rest = text.slice(head.length, text.length - tail.length);
     const folds = sides.map((side) => {
       const open = () => folds.forEach((one) => one.replaceWith(rest));
-      const fold = button(`${number(rest.length)} characters the same`, open, { className: "fold" });
+      const fold = button(`${number(rest.length)} equal characters`, open, { className: "fold" });
       side.append(head, fold, tail);
       return fold;
     });
@@ -179,7 +176,7 @@
       if (!blocks.has(id)) blocks.set(id, unpack(id));
       const [text, steps, fields] = (await blocks.get(id))[row.detail];
       if (fields.length) cell.append(fieldsTable(fields, names));
-      if (steps === null) cell.append(make("p", "The index has no texts of both."));
+      if (steps === null) cell.append(make("p", "The index does not have both texts."));
       else if (steps.length === 1 && !steps[0][1] && !steps[0][2])
         cell.append(make("p", "The texts are equal."));
       if (steps !== null) cell.append(difference(row, text, steps, names));
@@ -205,13 +202,19 @@
     action: (row) => row.action,
   };
 
-  const makeTable = ({ prefix, rows, thing, sort, choices, cells, names, more }) => {
+  const makeTable = ({ prefix, section, rows, thing, sort, choices, cells, names, more }) => {
     const at = (id) => byId(`${prefix}${id}`);
     const headers = [...byId(`${prefix}table`).querySelectorAll("th[data-column]")];
     const inputs = [...byId(`${prefix}filters`).querySelectorAll("input, select")];
     const get = (name) => state.get(prefix + name) ?? "";
     const set = (name, value) => remember(prefix + name, value);
     const size = () => (state.get("size") === "100" ? 100 : 50);
+    const kind = prefix ? "changes" : "rows";
+    // Rows that are not unpacked yet.
+    const left = () => {
+      const counts = Object.entries(first.left[kind]).filter(([one]) => run() === "all" || run() === one);
+      return counts.reduce((sum, [, count]) => sum + count, 0);
+    };
     let mine = rows;
     let found = rows;
 
@@ -228,6 +231,7 @@
         at(id).parentElement.hidden = counts.size < (id === "field" ? 1 : 2);
       }
       for (const input of inputs) input.value = get(input.id.slice(prefix.length));
+      byId(section).parentElement.hidden = mine.length === 0;
     };
 
     const choose = () => {
@@ -235,6 +239,8 @@
       const least = Number(get("least") || 0);
       const most = Number(get("most") || 1);
       const group = get("group");
+      const since = Number(get("since") || 0);
+      const until = Number(get("until") || Infinity);
       const wanted = Object.entries(choices)
         .filter(([id]) => get(id))
         .map(([id, of]) => [get(id), of]);
@@ -244,6 +250,8 @@
           (!group || row.original.item === group) &&
           (row.similarity ?? 0) >= least &&
           (row.similarity ?? 0) <= most &&
+          row.seen >= since &&
+          row.seen <= until &&
           wanted.every(([value, of]) => of(row).includes(value)) &&
           (!query || has(row.url) || has(row.title) || has(row.original.url)),
       );
@@ -303,9 +311,13 @@
         if (opener) open(opener, found[opened], line);
       }
       at("place").textContent = found.length ? `${number(start + 1)} to ${number(start + part.length)}` : "";
-      const all = `${number(mine.length)} ${thing}${mine.length === 1 ? "" : "s"}`;
+      const total = mine.length + left();
+      const all = `${number(total)} ${thing}${total === 1 ? "" : "s"}`;
       const group = get("group") && found.length ? `, similar to ${found[0].original.url}` : "";
-      at("status").textContent = found.length === mine.length ? all : `${number(found.length)} of ${all}${group}`;
+      const times = get("since") ? `, seen ${time(get("since"))} to ${time(get("until"))} UTC` : "";
+      const some = `${number(found.length)} of ${all}${group}${times}`;
+      const printed = shown > size() && part.length < found.length + left() ? `, of which ${number(part.length)} are printed` : "";
+      at("status").textContent = `${found.length === mine.length ? all : some}${printed}`;
       at("back").disabled = page === 0;
       at("next").disabled = page === last;
     };
@@ -358,7 +370,10 @@
       },
       clear: () => {
         for (const input of inputs) set(input.id.slice(prefix.length), "");
-        for (const name of ["group", "page", "open"]) set(name, "");
+        for (const name of ["group", "since", "until", "page", "open"]) set(name, "");
+      },
+      add: (rest) => {
+        rows = rows.concat(rest[kind]);
       },
     };
   };
@@ -400,10 +415,13 @@
 
   // Both tables
 
-  const tables = [
+  const tables = [];
+  if (byId("table"))
+    tables.push(
     makeTable({
       prefix: "",
-      rows: packed.rows,
+      section: "decisions",
+      rows: first.rows,
       thing: "decision",
       sort: "similarity",
       choices: {
@@ -428,12 +446,13 @@
         if (group > 1) cell.append(button(`Show all ${number(group)} similar to it`, all));
       },
     }),
-  ];
+    );
   if (byId("changes-table"))
     tables.push(
       makeTable({
         prefix: "changes-",
-        rows: packed.changes,
+        section: "changed",
+        rows: first.changes,
         thing: "change",
         sort: "similarity",
         choices: {
@@ -443,7 +462,7 @@
         cells: (row) => [
           ["Status", row.action],
           ["Item", titled(row.title, row.url), "url"],
-          ["From what to what", moved(row), "values"],
+          ["Old and new values", moved(row), "values"],
           ["Similarity", similarity(row)],
           ["Seen", time(row.seen)],
         ],
@@ -463,35 +482,46 @@
       picker.value = run();
       for (const view of document.querySelectorAll("[data-run]")) view.hidden = view.dataset.run !== run();
     }
-    byId("size").value = state.get("size") === "100" ? "100" : "50";
+    if (byId("size")) byId("size").value = state.get("size") === "100" ? "100" : "50";
     for (const one of tables) one.load();
+    for (const one of document.querySelectorAll("#contents a"))
+      one.parentElement.hidden = byId(one.hash.slice(1)).offsetHeight === 0;
   };
   const go = (fragment) => {
     history.pushState(null, "", fragment);
     load();
     const target = byId(fragment.includes("changes-") ? "changed" : "decisions");
+    if (!fragment.includes("&")) return scrollTo(0, 0);
     target.scrollIntoView();
     target.focus();
   };
-  for (const one of document.querySelectorAll("a.show"))
+  for (const one of document.querySelectorAll("a.show[href*='=']"))
     one.addEventListener("click", (event) => {
       event.preventDefault();
       go(one.getAttribute("href"));
     });
+  for (const one of document.querySelectorAll("rect[data-rows]"))
+    one.addEventListener("click", () => go(one.dataset.rows));
   picker?.addEventListener("change", () => {
     history.pushState(null, "", `#run=${picker.value}`);
     load();
   });
-  byId("size").addEventListener("change", () => {
+  byId("size")?.addEventListener("change", () => {
     remember("size", byId("size").value === "100" ? "100" : "");
     for (const name of ["page", "changes-page"]) remember(name, "");
     load();
   });
-  byId("all").addEventListener("click", () => {
+  byId("all")?.addEventListener("click", () => {
     tables[0].clear();
     load();
   });
   addEventListener("popstate", load);
   if (NARROW.matches) for (const one of document.querySelectorAll("details.filters")) one.open = false;
   load();
+  if (byId("rows"))
+    unpack("rows").then((rest) => {
+      first.left = { rows: {}, changes: {} };
+      for (const one of tables) one.add(rest);
+      load();
+    });
 })();

@@ -1,0 +1,154 @@
+"""What to change, so that fewer copies are crawled and fewer items change."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+from scrapy_simhash.history.advice import Advice
+from scrapy_simhash.history.pairs import Change, Pair
+from scrapy_simhash.history.patterns import Pattern
+from scrapy_simhash.item.addresses import host_of
+from scrapy_simhash.item.facts import PAGE, TELLING
+from scrapy_simhash.item.irrelevant import LEAST, Example
+from scrapy_simhash.item.names import name_of
+from scrapy_simhash.report.causes import LONGEST_NAME, cause_of, is_view
+from scrapy_simhash.report.subject import Subject
+from scrapy_simhash.report.verdict import TEXT, changed_fields
+from scrapy_simhash.visible import plural, shortened
+
+# Fields that change most items are advised from so many changes on, each from this share on.
+_MANY, _SHARE = 10, 0.25
+
+
+def steps(subject: Subject) -> Iterator[Advice]:
+    """What to change, the most important first."""
+    yield from subject.advice
+    advised = {name for advice in subject.advice for name in advice.fields}
+    changes = [one for one in subject.changes if one.status == "changed"]
+    duplicates = subject.duplicates
+    noise = [*_noise(changes, advised)]
+    yield from noise if len(changes) > len(duplicates) else []
+    if subject.counts:
+        yield from _repeating(subject)
+    yield from _avoidable(duplicates, subject.patterns)
+    yield from noise if len(changes) <= len(duplicates) else []
+
+
+def _noise(changes: Sequence[Change], advised: Collection[str]) -> Iterator[Advice]:
+    """Fields that alone or together change most items, unless they tell what these are."""
+    found = [{name: (new, old) for name, old, new in changed_fields(one)} for one in changes]
+    often = Counter(name for fields in found for name in fields)
+    least = max(_MANY, _SHARE * len(changes))
+    noise = {name for name, count in often.items() if count >= least and not _tells(name)}
+    alone = [
+        (one.url, fields)
+        for one, fields in zip(changes, found, strict=True)
+        if fields and fields.keys() <= noise
+    ]
+    names = sorted({name for _, fields in alone for name in fields})
+    if len(alone) >= _MANY and len(alone) * 2 > len(changes) and not {*names} <= {*advised}:
+        url, fields = max(alone, key=lambda one: len(one[1]))
+        example = {name: (new or "", old or "") for name, (new, old) in fields.items()}
+        listed = " and ".join(f"`{shortened(name, 80)}`" for name in names)
+        these = "this field" if len(names) == 1 else "these fields"
+        yield Advice(
+            f"SIMHASH_IGNORE_FIELDS = {names}",
+            f"{len(alone):,} of {len(changes):,} changed items changed only in {listed}. If that "
+            f"does not matter, ignore {these}: then these items are unchanged",
+            [Example(url, url, example)],
+        )
+
+
+def _tells(name: str) -> bool:
+    """Whether a field tells what an item is."""
+    is_own = name != TEXT and not name.startswith((PAGE, "("))
+    return not is_own or bool(name_of(name).marks & {*TELLING, "title"})
+
+
+def _repeating(subject: Subject) -> Iterator[Advice]:
+    """What to do about parts of URLs that only repeat pages."""
+    unruled = subject.unruled
+    ruled = [one for one in subject.patterns if one.part not in unruled]
+    for parts in filter(None, (ruled, [one for one in subject.patterns if one.part in unruled])):
+        saved = sum(one.repeats for one in parts)
+        listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in parts[:3])
+        name = shlex.quote(shortened(subject.namespace.name))
+        command, why = "", "after a crawl, `scrapy simhash patterns --rules FILE` writes rules"
+        if parts is not ruled and len(parts) == 1:
+            why = f"there is no rule for it: {unruled[parts[0].part]}"
+        elif parts is not ruled:
+            why = "there is no rule for them: `scrapy simhash patterns --rules FILE` says why"
+        elif not subject.is_trial:
+            command = f"scrapy simhash patterns --namespace {name} --rules rules.json"
+            why = "rules for duplicate-url-discarder avoid them"
+        yield Advice(
+            command,
+            f"Up to {saved:,} {plural(saved, 'download')} only repeated pages because of {listed}"
+            f"{' …' if len(parts) > 3 else ''}; {why}",
+        )
+
+
+def _avoidable(drops: Iterable[Pair], patterns: Iterable[Pattern]) -> Iterator[Advice]:
+    """What else made the URLs of duplicates, and how not to crawl them.
+
+    The patterns are parts of URLs that only repeat pages: these are known already.
+    """
+    pairs = [(drop.url, drop.original) for drop in drops if drop.original is not None]
+    yield from _mirrors(pairs)
+    views, names = Counter[str](), Counter[str]()
+    known = defaultdict[str | None, set[str]](set)
+    for one in patterns:
+        known[host_of(f"http://{one.part}")].add(one.part.partition("?")[2])
+    for url, original in pairs:
+        cause = cause_of(url, original)
+        names.update({*cause.names} - known[host_of(url)] - known[host_of(original)])
+        if cause.added and is_view(cause.added[1:]):
+            views[cause.added] += 1
+    for added, count in _often(views):
+        yield Advice(
+            f"LinkExtractor(deny=[{f'{re.escape(added)}(/|$)'!r}])",
+            f"{count:,} duplicates had `{added}` in the path of one URL. If that is another view "
+            "of the same page, do not follow links to it",
+        )
+    for name, count in _often(names):
+        yield Advice(
+            "",
+            f"{count:,} duplicates have another `{shortened(name, LONGEST_NAME)}` in the URL than "
+            f"their originals. There is no rule for it: that needs {LEAST} different pages in one "
+            "folder of a site, none of which changes with it",
+        )
+
+
+def _mirrors(pairs: Sequence[tuple[str, str]]) -> Iterator[Advice]:
+    """Hosts that have the same pages under the same paths."""
+    found = Counter[tuple[str, ...]]()
+    paths = defaultdict[str, set[str]](set)
+    copies = Counter[str]()
+    for url, original in pairs:
+        cause = cause_of(url, original)
+        for one in (url, original):
+            paths[host_of(one) or ""].add(one.partition("?")[0])
+        if cause.hosts and (not cause.added or is_view(cause.added[1:])):
+            found[cause.hosts] += 1
+            copies[host_of(url) or ""] += 1
+    for both, count in _often(found):
+        hosts = sorted({host.partition(":")[0] for host in both} - {""})
+        if len(hosts) > 1:
+            # Who denies a domain denies all its hosts. Of two mirrors, deny the one that has less.
+            parts = tuple(f".{host}" for host in hosts)
+            mirror, other = sorted(
+                hosts, key=lambda one: (not one.endswith(parts), len(paths[one]), -copies[one])
+            )
+            yield Advice(
+                f"LinkExtractor(deny_domains=[{mirror!r}])",
+                f"{count:,} duplicates had the same path on `{mirror}` and `{other}`. If one is a "
+                "mirror of the other, follow links to one of them only",
+            )
+
+
+def _often(found: Counter[Any]) -> list[tuple[Any, int]]:
+    return [(one, count) for one, count in found.most_common(3) if count >= LEAST]
