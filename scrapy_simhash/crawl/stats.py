@@ -96,6 +96,7 @@ class CrawlStats:
     def finish(self, figures: Figures, open_claims: int) -> None:
         """Set what is known at the end only."""
         values = {
+            "dropped": self.dropped(),
             "claims/open": open_claims,
             "wait_seconds": round(figures.liveness.waited, 3),
             "index/batches": figures.batches,
@@ -120,7 +121,7 @@ class CrawlStats:
         """The verdicts that are neither unique nor duplicates, for a log."""
         parts = {
             "better than what is stored": self.get("duplicates/better"),
-            "the same page again": self.get("same"),
+            "seen in earlier crawls": self.get("same"),
             "not comparable": sum(self.below("skipped/").values()),
             "not checked (see the ERROR line)": self.get("failed_open"),
         }

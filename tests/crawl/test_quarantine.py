@@ -257,7 +257,7 @@ async def test_what_is_pushed_out_of_the_quarantine_is_counted_and_logged(tmp_pa
         ).fetchone()
     assert 1 <= left <= 15
     assert done.stats["quarantine/pushed_out"] == 29 - left
-    message = f"can't be restored any more: {29 - left} (orphans: 0)."
+    message = f"can't be restored any more: {29 - left} (without a stored original: 0)."
     assert caplog.text.count(message) == 1
 
 
