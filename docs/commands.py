@@ -53,8 +53,8 @@ the numbers for `restore --id`. An original keeps its URL when a later crawl sto
 Looks into all namespaces, unless one is named. If several URLs contain a part, it lists them.
 """,
     "changes": """\
-[Crawl again](recrawls.md#follow-a-site) has examples. Crawls that crashed do not count. New items are
-listed with their present version.
+[Crawl again](recrawls.md#follow-a-site) has examples. Crawls that crashed do not count. New items
+are listed with their present version.
 """,
     "stats": """\
 The namespaces, that of the newest run first, and its last runs with what each checked, kept and
