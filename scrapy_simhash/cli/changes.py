@@ -80,12 +80,12 @@ def _statuses(given: str) -> Sequence[str]:
     return names
 
 
-def _difference(change: Change) -> str:
+def _difference(change: Change) -> list[output.Piece]:
     """How the texts differ, if both were read."""
     old, new = change.stored.text, change.mine.text
     if not old or not new or old == new:
-        return ""
-    return "".join(map(str, output.marked_difference(*difference(old, new))))
+        return []
+    return output.marked_difference(*difference(old, new))
 
 
 def _fields(change: Change) -> dict[str, Any]:
@@ -94,14 +94,14 @@ def _fields(change: Change) -> dict[str, Any]:
         "from": change.origin,
         "similarity": None if change.similarity is None else round(change.similarity, 4),
         "fields": dict(change.fields),
-        "text": _difference(change),
+        "text": "".join(map(str, _difference(change))),
     }
     since = iso_time(change.created)
     fields = {"status": change.status, "url": change.url, "since": since, "run": change.run}
     return fields | {name: value for name, value in more.items() if value}
 
 
-def _cells(change: Change) -> Sequence[str]:
+def _cells(change: Change) -> Sequence[Any]:
     parts = [f"listed by {change.lister}"] if change.lister else []
     parts += [f"from {change.origin}"] if change.origin else []
     parts += (
@@ -110,5 +110,4 @@ def _cells(change: Change) -> Sequence[str]:
     )
     if change.similarity not in {None, 1.0}:
         parts.append(f"similarity {output.format_similarity(change.similarity, estimated=False)}")
-    below = _difference(change)
-    return change.status, change.url, "; ".join(parts), *([below] if below else [])
+    return change.status, change.url, "; ".join(parts), *_difference(change)

@@ -65,7 +65,8 @@ def run(project: Project, options: Namespace) -> None:
         return
     _print_figures(figures, settings.scheme.bits)
     if changes is not None:
-        output.print_difference(output.open_console(), text, changes)
+        console = output.open_console()
+        console.print(output.wrapped(output.marked_difference(text, changes), console.width))
 
 
 def _pages(project: Project, names: Sequence[str]) -> Iterable[WarcPage]:

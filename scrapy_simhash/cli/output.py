@@ -114,7 +114,7 @@ def write_lines(
     options: Namespace,
     heads: Sequence[str],
     parts: Iterable[_Part],
-    rows: Callable[[_Part], Iterable[Sequence[str]]],
+    rows: Callable[[_Part], Iterable[Sequence[Any]]],
     fields: Callable[[_Part], Iterable[Mapping[str, Any]]],
 ) -> None:
     """Write the rows of parts as a table for people, or as JSON. See `add_lines` and `print_lines`.
@@ -134,28 +134,29 @@ def write_lines(
         stream.flush()
 
 
-def print_lines(heads: Sequence[str], parts: Iterable[Iterable[Sequence[str]]]) -> None:
+def print_lines(heads: Sequence[str], parts: Iterable[Iterable[Sequence[Any]]]) -> None:
     """Print the rows of parts as a table that is as wide as the terminal.
 
     The first part decides on the widths. Cells are shortened in the middle, as URLs are, the last
-    ones wrapped. What a row has behind these is printed below it.
+    ones wrapped. Behind its cells a row may have pieces of a text, which are printed below them.
     """
     widths: list[int] = []
-    console = open_console()
+    console, count = open_console(), len(heads)
     for part in parts:
-        rows = [[shortened(cell, _LONGEST_CELL) for cell in row] for row in part]
+        rows = [*part]
+        table = [[shortened(cell, _LONGEST_CELL) for cell in row[:count]] for row in rows]
         if rows and not widths:
-            widths = _widths([heads, *rows], console.width)
+            widths = _widths([heads, *table], console.width)
             print("  ".join(map(set_cell_size, heads, widths)).rstrip())
-        for row in rows:
-            *cells, last = row[: len(heads)]
+        indent = " " * (sum(widths[:-1]) + 2 * count - 2)
+        for (*cells, last), row in zip(table, rows, strict=True):
             shown = [_fitted(cell, width) for cell, width in zip(cells, widths, strict=False)]
             first, *more = Text(last).wrap(console, widths[-1]) or [Text()]
             print("  ".join([*shown, first.plain]).rstrip())
             for line in more:
-                print(" " * (sum(widths[:-1]) + 2 * len(cells)) + line.plain.rstrip())
-            for below in row[len(heads) :]:
-                print(f"    {below}")
+                print(indent + line.plain.rstrip())
+            for text in wrapped(row[count:], console.width - 4).plain.splitlines():
+                print(f"    {text.rstrip()}")
 
 
 def _widths(rows: Iterable[Sequence[str]], width: int) -> list[int]:
@@ -205,6 +206,9 @@ class Piece(NamedTuple):
         return f"{opened}{self.text}{closed}"
 
 
+# Text.wrap asks for a console, and reads nothing of it.
+_UNUSED = Console(width=80)
+
 # What stands around a piece, and its style.
 _MARKS = {"": ("", "", ""), "-": ("[-", "-]", "red strike"), "+": ("{+", "+}", "green underline")}
 
@@ -233,30 +237,26 @@ def marked_difference(first: str | None, changes: Sequence[Change] | None) -> li
     return pieces
 
 
-def print_difference(
-    console: Console, first: str | None, changes: Sequence[Change] | None, *, most: int = 10_000
-) -> None:
-    """Print a difference in lines that end between words, and inside no mark; so many columns."""
+def wrapped(pieces: Iterable[Piece], width: int, most: int = 10_000) -> Text:
+    """Lines of this width, so many columns of them, that end between words and inside no mark."""
     text, room = Text(), 0
-    for piece in marked_difference(first, changes):
-        style, width = _MARKS[piece.mark][2], console.width
+    for piece in pieces:
         if not piece.mark:
             units = _WORD.findall(piece.text)
         elif cell_len(str(piece)) <= width:
             units = [str(piece)]
         else:
-            lines = Text(piece.text).wrap(console, width - 4)
+            lines = Text(piece.text).wrap(_UNUSED, width - 4)
             units = [str(piece._replace(text=line.plain)) for line in lines]
         for unit in units:
             needed = cell_len(unit.rstrip())
             if (most := most - needed) < 0:
                 text.append("…")
-                console.print(text)
-                return
+                return text
             if needed > room and text:
                 text.rstrip()
                 text.append("\n")
                 room = width
             room = (room or width) - cell_len(unit)
-            text.append(unit, style)
-    console.print(text)
+            text.append(unit, _MARKS[piece.mark][2])
+    return text

@@ -133,8 +133,8 @@ def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
         print(f"{action} in run {pair.run}, {iso_time(pair.created)}{number}:")
         output.print_lines(HEADS, [in_cells([pair])])
         print()
-        output.print_difference(console, *difference(pair.stored.text, pair.mine.text))
-        print()
+        texts = difference(pair.stored.text, pair.mine.text)
+        console.print(output.wrapped(output.marked_difference(*texts), console.width), "")
     if page.duplicates:
         shown = len(page.duplicates)
         print(f"The newest {shown} of {page.duplicate_count:,} near-duplicates of it:")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from io import StringIO
 
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from rich.console import Console
 
-from scrapy_simhash.cli.output import print_difference
+from scrapy_simhash.cli.output import marked_difference, wrapped
 from scrapy_simhash.report.difference import difference
 
 TEXTS = st.lists(
@@ -21,9 +19,7 @@ TEXTS = st.lists(
 
 @given(old=TEXTS, new=TEXTS, width=st.integers(24, 100), most=st.sampled_from([40, 10_000]))
 def test_a_line_ends_between_words_and_in_no_mark(old, new, width, most):
-    console = Console(width=width, markup=False, file=StringIO())
-    print_difference(console, *difference(old, new), most=most)
-    printed = console.file.getvalue()
+    printed = wrapped(marked_difference(*difference(old, new)), width, most).plain
     if old != new:
         assert set(re.findall(r"\w+", printed)) <= set(re.findall(r"\w+", f"{old} {new}"))
     for line in printed.splitlines():
