@@ -177,7 +177,11 @@ def test_the_commands_of_a_section_print_what_the_page_shows(project: Path, sect
         environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
         for example, shown in examples_of(section):
             if not example.startswith("$ "):
-                (project / "shop/settings.py").write_text(settings(example))
+                named = re.match(r"# (\S+)\n", example)
+                path, text = (
+                    (named[1], example) if named else ("shop/settings.py", settings(example))
+                )
+                (project / path).write_text(text)
                 continue
             words = shlex.split(example, comments=True)[1:]
             is_crawl = words[1] == "crawl"
