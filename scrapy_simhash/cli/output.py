@@ -249,9 +249,11 @@ def wrapped(pieces: Iterable[Piece], width: int, most: int = 10_000) -> Text:
             lines = Text(piece.text).wrap(_UNUSED, width - 4)
             units = [str(piece._replace(text=line.plain)) for line in lines]
         for unit in units:
+            if not (text or unit.strip()):
+                continue
             needed = cell_len(unit.rstrip())
             if (most := most - needed) < 0:
-                text.append("…")
+                text.append("…" if room > 0 or not text else "\n…")
                 return text
             if needed > room and text:
                 text.rstrip()
