@@ -15,8 +15,9 @@ HEAD = """\
 
 `scrapy simhash COMMAND` works in a project, with its settings, and anywhere else with `--database`.
 Each command also takes `--help`, and `-s NAME=VALUE` for a setting. Expected errors are one line on
-standard error with exit code 2. JSON is in UTF-8, and its times are in UTC. If the database has
-several namespaces and none is named, commands that only read take that of the newest run.
+standard error with exit code 2. JSON is in UTF-8, and its times are in UTC. Tables are as wide as
+the terminal, also in a pipe to a pager. If the database has several namespaces and none is named,
+commands that delete nothing take that of the run they are given, or of the newest one.
 
 | common option | meaning |
 |---|---|
@@ -41,18 +42,23 @@ similarities, and lines for the settings; Ctrl-C shows them early. The plugin ne
     scrapy simhash drops --kept
     scrapy simhash drops --run 12 -o drops.jsonl
 
-A line for each item: its similarity to a stored one, both addresses and the reason, with the values
-of fields that differ. JSON Lines where standard output is no terminal, or with `--json`.
+A line for each item: its similarity to a stored one, both URLs, and the reason with the values of
+fields that differ. URLs that do not fit are shortened in the middle; `--json` has all of them, and
+the numbers for `restore --id`. An original keeps its URL when a later crawl stores a new version.
 """,
     "show": """\
     scrapy simhash show https://example.com/print/17
     scrapy simhash show print/17
 
-Looks into all namespaces, unless one is named. If several addresses contain a part, it lists them.
+Looks into all namespaces, unless one is named. If several URLs contain a part, it lists them.
 """,
     "changes": """\
-Prints JSON Lines where standard output is no terminal. [Crawl again](recrawls.md#follow-a-site) has
-examples. Crawls that crashed do not count. New things are listed with their present version.
+[Crawl again](recrawls.md#follow-a-site) has examples. Crawls that crashed do not count. New items
+are listed with their present version.
+""",
+    "stats": """\
+The namespaces, that of the newest run first, and its last runs with what each checked, kept and
+dropped at its time.
 """,
     "tune": """\
 Decides again on the newest 50,000 stored items and as many duplicates whose texts are kept, each as
@@ -68,7 +74,7 @@ compared like any other page. 50,000 documents take about 20 seconds.
     scrapy simhash compare a.html b.html
 
 What a crawl would decide on B if it had stored A: "near-duplicates", "different", "different
-things" (the texts are similar, a fact differs) or "not compared". Below are the exact
+items" (the texts are similar, a fact differs) or "not compared". Below are the exact
 similarity, the distance of the fingerprints and the facts of both pages. Files count as pages of
 one site. A file that does not begin with `<` is a text.
 """,
@@ -78,8 +84,8 @@ one site. A file that does not begin with `<` is a text.
     scrapy simhash restore --orphans --since 2030-01-31      # what a crash left without an original
     scrapy simhash restore --id 7926359104819234816          # one, by its number in the report
 
-An item that several crawls dropped is written once. `--id` and `--run` need no namespace. An orphan
-is an item that was dropped as a duplicate of one that was not stored in the end.
+An item that several crawls dropped is written once. An orphan is an item that was dropped as a
+duplicate of one that was not stored after all.
 [`--better`](best.md) returns the items that are better than what is stored. An existing file is
 never overwritten.
 """,

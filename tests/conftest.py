@@ -105,8 +105,9 @@ def drawn_secrets(request, monkeypatch):
 
 
 @pytest.fixture
-def call(capsys):
+def call(capsys, monkeypatch):
     """Call the command; gives its exit code, standard output and standard error."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def call(*arguments, **given):
         with pytest.raises(SystemExit) as ended:

@@ -12,18 +12,19 @@ from typing import Any
 
 from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_database, add_lines, add_run, positive, seconds
-from scrapy_simhash.cli.printing import VALUE, in_values
+from scrapy_simhash.cli.printing import in_values
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.history.changes import STATUSES, read_changes, read_window
 from scrapy_simhash.history.pairs import Change, with_contents
 from scrapy_simhash.report.difference import difference
-from scrapy_simhash.visible import format_time, iso_time, shortened
+from scrapy_simhash.report.verdict import field_label
+from scrapy_simhash.visible import format_time, iso_time
 
 # Changes whose texts are read at once.
 _PART = 200
 
-# Characters shown of an address.
-_ADDRESS = 200
+# Of the table.
+HEADS = ("status", "item", "what changed")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -61,7 +62,7 @@ def run(project: Project, options: Namespace) -> None:
                 is_read = options.texts
                 yield with_contents(namespace, part, None) if is_read else part
 
-        output.write_lines(options, parts(), partial(map, _line), partial(map, _fields))
+        output.write_lines(options, HEADS, parts(), partial(map, _cells), partial(map, _fields))
     shown = ", ".join(f"{counts[name]:,} {name}" for name in STATUSES if counts[name])
     when = f"in run {window.run}" if window.run else f"since {format_time(window.since)} UTC"
     print(f"{when}: {shown or 'nothing'}", file=sys.stderr)
@@ -79,12 +80,12 @@ def _statuses(given: str) -> Sequence[str]:
     return names
 
 
-def _difference(change: Change) -> str:
+def _difference(change: Change) -> list[output.Piece]:
     """How the texts differ, if both were read."""
     old, new = change.stored.text, change.mine.text
     if not old or not new or old == new:
-        return ""
-    return output.marked_difference(*difference(old, new)).plain
+        return []
+    return output.marked_difference(*difference(old, new))
 
 
 def _fields(change: Change) -> dict[str, Any]:
@@ -93,23 +94,20 @@ def _fields(change: Change) -> dict[str, Any]:
         "from": change.origin,
         "similarity": None if change.similarity is None else round(change.similarity, 4),
         "fields": dict(change.fields),
-        "text": _difference(change),
+        "text": "".join(map(str, _difference(change))),
     }
     since = iso_time(change.created)
     fields = {"status": change.status, "url": change.url, "since": since, "run": change.run}
     return fields | {name: value for name, value in more.items() if value}
 
 
-def _line(change: Change) -> str:
-    parts = [f"{change.status:9}{shortened(change.url, _ADDRESS)}"]
-    if change.lister:
-        parts.append(f"listed by {shortened(change.lister, _ADDRESS)}")
-    if change.origin:
-        parts.append(f"from {shortened(change.origin, _ADDRESS)}")
+def _cells(change: Change) -> Sequence[Any]:
+    parts = [f"listed by {change.lister}"] if change.lister else []
+    parts += [f"from {change.origin}"] if change.origin else []
     parts += (
-        f"{shortened(name, VALUE)}: {in_values(*values)}" if any(values) else name
+        f"{field_label(name)}: {in_values(*values)}" if any(values) else field_label(name)
         for name, values in change.fields.items()
     )
     if change.similarity not in {None, 1.0}:
         parts.append(f"similarity {output.format_similarity(change.similarity, estimated=False)}")
-    return "\n    ".join(filter(None, ["  ".join(parts), _difference(change)]))
+    return change.status, change.url, "; ".join(parts), *_difference(change)

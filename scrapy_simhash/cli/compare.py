@@ -21,6 +21,7 @@ from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Claimant, Document
 from scrapy_simhash.item.addresses import same_site
+from scrapy_simhash.item.facts import DETAILS
 from scrapy_simhash.report.difference import difference
 from scrapy_simhash.report.verdict import in_words
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
@@ -64,7 +65,8 @@ def run(project: Project, options: Namespace) -> None:
         return
     _print_figures(figures, settings.scheme.bits)
     if changes is not None:
-        output.open_console().print(output.marked_difference(text, changes))
+        console = output.open_console()
+        console.print(output.wrapped(output.marked_difference(text, changes), console.width))
 
 
 def _pages(project: Project, names: Sequence[str]) -> Iterable[WarcPage]:
@@ -136,7 +138,7 @@ def _verdict(
     facts = [document.facts for document in documents]
     decision = decide(rows, facts, met, lambda *_: (), rule=rule, made={})[1]
     if decision.differs is not None:
-        return f"different things: {in_words(decision.differs)}"
+        return f"different items: {in_words(decision.differs)}"
     return "different" if decision.kind == "unique" else "near-duplicates"
 
 
@@ -147,7 +149,7 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
         values = [text[name] or "-" for text in texts]
         rows.append((name, *(f"{one:,}" if isinstance(one, int) else one for one in values)))
     known = [text["facts"] or {} for text in texts]
-    names = sorted({name for facts in known for name in facts})
+    names = sorted({name for facts in known for name in facts} - {DETAILS})
     rows += ((name, *(facts.get(name, "") for facts in known)) for name in names)
     output.print_table(("", "A", "B"), rows)
     limit, shared = figures["limit"], figures["page_sketch"]

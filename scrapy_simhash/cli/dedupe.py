@@ -231,7 +231,7 @@ def _explained(counts: Counts) -> Iterator[str]:
     if not counts.near:
         return
     total = sum(near.number for near in counts.near)
-    yield f"Kept although another item is similar: {total:,}, as these differ:"
+    yield f"Kept {total:,} similar {plural(total, 'item')} whose values differ:"
     for near in counts.near:
         values = ""
         if near.values != (None, None):

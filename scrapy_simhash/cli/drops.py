@@ -5,23 +5,26 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from scrapy_simhash.cli.arguments import add_database, add_lines, add_run
 from scrapy_simhash.cli.output import format_similarity, write_lines
-from scrapy_simhash.cli.printing import VALUE, in_values
+from scrapy_simhash.cli.printing import in_values
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.db.values import EXACT, PAGE, SAME
 from scrapy_simhash.history.namespaces import find_run
 from scrapy_simhash.history.pairs import KEPT, Pair, read_pairs, with_contents
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.report.verdict import action_in_words, in_words
-from scrapy_simhash.visible import iso_time, shortened
+from scrapy_simhash.report.verdict import action_in_words, field_label, in_words
+from scrapy_simhash.visible import iso_time
 
-# Characters shown of an address; a column of addresses is at most so wide; values of a line.
-_ADDRESS, _COLUMN, _VALUES = 300, 60, 3
+#: Of a table of pairs.
+HEADS = ("similarity", "item", "similar to", "reason")
+
+# Values of a line.
+_VALUES = 3
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -53,43 +56,39 @@ def run(project: Project, options: Namespace) -> None:
 
         write_lines(
             options,
+            HEADS,
             pages(),
-            lambda page: in_lines(page[1]),
+            lambda page: in_cells(page[1]),
             lambda page: (described(pair, page[0]) for pair in page[1]),
         )
     named = ", ".join(repr(namespace.name) for namespace in namespaces)
     shown = ", ".join(f"{count:,} {action_in_words(action)}" for action, count in counts.items())
+    lines = [f"{shown or ('nothing kept' if options.kept else 'nothing dropped')}"]
     if options.kept:
-        shown = f"{shown or 'nothing kept'} although another item is similar"
-        more = "If a field is irrelevant, name it in SIMHASH_IGNORE_FIELDS"
+        lines[0] += " although another item is similar"
+        lines += ["If a field is irrelevant, name it in SIMHASH_IGNORE_FIELDS"] * bool(counts)
     else:
-        shown = shown or "nothing dropped"
-        more = (
-            f"To restore: scrapy simhash restore --run {number}. What was kept although another "
-            f"item is similar: scrapy simhash drops --kept --run {number}"
-        )
-    print(f"Run {number} of {named}: {shown}. {more}", file=sys.stderr)
+        if counts.keys() - {"report"}:
+            lines.append(f"To restore: scrapy simhash restore --run {number}")
+        command = f"scrapy simhash drops --kept --run {number}"
+        lines.append(f"What was kept although another item is similar: {command}")
+    print(f"Run {number} of {named}: {'. '.join(lines)}", file=sys.stderr)
 
 
-def in_lines(pairs: Sequence[Pair]) -> Iterator[str]:
-    """Pairs as lines of a table for people."""
-    urls, others = (
-        [shortened(one or "(deleted)", _ADDRESS) for one in side]
-        for side in ([pair.addresses[place] for pair in pairs] for place in (0, 1))
-    )
-    first, second = (min(_COLUMN, max(map(len, side), default=0)) for side in (urls, others))
-    for pair, url, other in zip(pairs, urls, others, strict=True):
-        similarity = "-"
+def in_cells(pairs: Iterable[Pair]) -> Iterator[Sequence[str]]:
+    """Pairs as rows of a table for people, with the heads `HEADS`."""
+    for pair in pairs:
+        similarity, fields = "-", pair.fields
         if pair.similarity is not None:
             similarity = format_similarity(pair.similarity, estimated=pair.estimated)
-        reason, fields = _reason(pair), pair.fields
         if pair.differs in fields:
-            values = in_values(*fields[pair.differs])
+            reason = f"{_reason(pair)}: {in_values(*fields[pair.differs])}"
         else:
             some = [*fields.items()][:_VALUES]
-            values = "; ".join(f"{shortened(one, VALUE)}: {in_values(*both)}" for one, both in some)
-        told = f"{reason}: {values}" if values else reason
-        yield f"{similarity:>10}  {url:{first}}  {other:{second}}  {told}"
+            values = (f"{field_label(one)}: {in_values(*both)}" for one, both in some)
+            reason = "; ".join([_reason(pair), *values])
+        url, other = pair.addresses
+        yield similarity, url, other or "(deleted)", reason
 
 
 def described(pair: Pair, namespace: NamespaceRow) -> dict[str, Any]:
@@ -119,9 +118,9 @@ def _reason(pair: Pair) -> str:
     if pair.action == SAME:
         return "unchanged"
     if pair.compared_by == EXACT:
-        reason = "the items are equal"
+        reason = "equal items"
     else:
-        what = "main texts of the pages" if pair.compared_by == PAGE else "texts"
+        what = "main texts" if pair.compared_by == PAGE else "texts"
         is_same = pair.similarity == 1 and not pair.estimated
-        reason = f"the {what} are {'equal' if is_same else 'similar'}"
+        reason = f"{'equal' if is_same else 'similar'} {what}"
     return f"{reason}, but the original was not stored in the end" if pair.orphaned else reason

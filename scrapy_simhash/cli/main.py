@@ -39,7 +39,7 @@ GROUPS = {
     },
     "What to change": {
         "tune": "show what other similarities would have dropped",
-        "patterns": "show which parts of addresses only lead to pages already known",
+        "patterns": "show which parts of URLs only lead to pages already known",
         "compare": "compare two pages or texts",
         "explain": "show how the fingerprint of a text is computed",
     },
@@ -62,7 +62,9 @@ def add_commands(parser: ArgumentParser, names: Collection[str]) -> None:
         if listed := [f"  {name:10}{group[name]}" for name in group if name in names]:
             lines += [f"{title}:", *listed, ""]
     parser.formatter_class = RawDescriptionHelpFormatter
-    parser.epilog = "\n".join([*lines, "Each command has a --help of its own."])
+    lines.append("Each command has a --help of its own.")
+    # Above the options that Scrapy adds.
+    parser.description = "\n".join([*filter(None, [parser.description]), "", *lines])
     parser.add_argument("arguments", nargs=REMAINDER, help=SUPPRESS)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
+from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -24,8 +26,18 @@ from scrapy_simhash.visible import plural, shortened, visible
 
 _Part = TypeVar("_Part")
 
+# Characters shown of a cell.
+_LONGEST_CELL = 600
+
+# Columns of a line where there is no terminal at all.
+_NO_TERMINAL = 200
+
+# Columns of a line that the last cell of a table has at least, if it needs them, and other cells.
+_LAST, _OTHER = 20, 8
+
 # Texts are cut at words, except in a script without spaces.
 _FIRST_WORD, _LAST_WORD = re.compile(r"^\S{1,30}(?=\s)"), re.compile(r"(?<=\s)\S{1,30}$")
+_WORD = re.compile(r"\S+\s*|\s+")
 
 
 class _Console(Console):
@@ -35,10 +47,12 @@ class _Console(Console):
 
 
 def open_console() -> Console:
-    """Standard output, for people."""
-    # Crawled text is never markup. A pipe has no width of its own, and must not cut lines.
+    """Standard output, for people; as wide as the terminal, also in a pipe to a pager."""
+    is_seen = any(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    has_width = is_seen or "COLUMNS" in os.environ
+    # Crawled text is never markup.
     return _Console(
-        markup=False, emoji=False, highlight=False, width=None if sys.stdout.isatty() else 200
+        markup=False, emoji=False, highlight=False, width=None if has_width else _NO_TERMINAL
     )
 
 
@@ -98,18 +112,17 @@ def lines_to(path: Path | None) -> Iterator[BinaryIO]:
 
 def write_lines(
     options: Namespace,
+    heads: Sequence[str],
     parts: Iterable[_Part],
-    in_words: Callable[[_Part], Iterable[str]],
+    rows: Callable[[_Part], Iterable[Sequence[Any]]],
     fields: Callable[[_Part], Iterable[Mapping[str, Any]]],
 ) -> None:
-    """Write the lines of parts: for people on a terminal, else JSON. See `add_lines`.
+    """Write the rows of parts as a table for people, or as JSON. See `add_lines` and `print_lines`.
 
     Both are without the passwords of URLs.
     """
-    if options.output is None and not options.json and sys.stdout.isatty():
-        for part in parts:
-            for line in in_words(part):
-                print(line)
+    if options.output is None and not options.json:
+        print_lines(heads, map(rows, parts))
         return
     # What is printed shows by itself that it goes on.
     with (
@@ -119,6 +132,55 @@ def write_lines(
         for part in parts:
             stream.writelines(json_line(without_secrets(one)) for one in fields(part))
         stream.flush()
+
+
+def print_lines(heads: Sequence[str], parts: Iterable[Iterable[Sequence[Any]]]) -> None:
+    """Print the rows of parts as a table that is as wide as the terminal.
+
+    The first part decides on the widths. Cells are shortened in the middle, as URLs are, the last
+    ones wrapped. Behind its cells a row may have pieces of a text, which are printed below them.
+    """
+    widths: list[int] = []
+    console, count = open_console(), len(heads)
+    for part in parts:
+        rows = [*part]
+        table = [[shortened(cell, _LONGEST_CELL) for cell in row[:count]] for row in rows]
+        if rows and not widths:
+            widths = _widths([heads, *table], console.width)
+            print("  ".join(map(set_cell_size, heads, widths)).rstrip())
+        indent = " " * (sum(widths[:-1]) + 2 * count - 2)
+        for (*cells, last), row in zip(table, rows, strict=True):
+            shown = [_fitted(cell, width) for cell, width in zip(cells, widths, strict=False)]
+            first, *more = Text(last).wrap(console, widths[-1]) or [Text()]
+            print("  ".join([*shown, first.plain]).rstrip())
+            for line in more:
+                print(indent + line.plain.rstrip())
+            for text in wrapped(row[count:], console.width - 4).plain.splitlines():
+                print(f"    {text.rstrip()}")
+
+
+def _widths(rows: Iterable[Sequence[str]], width: int) -> list[int]:
+    """The width of each column, where the table is to have this width; the last takes the rest."""
+    *needed, last = (max(map(cell_len, column)) for column in zip(*rows, strict=False))
+    left = width - 2 * len(needed) - min(last, max(_LAST, width // 4))
+    fits = (most for most in range(max(needed), _OTHER, -1) if _total(needed, most) <= left)
+    cut = next(fits, _OTHER)
+    widths = [min(one, cut) for one in needed]
+    return [*widths, max(_LAST, width - sum(widths) - 2 * len(widths))]
+
+
+def _total(needed: Iterable[int], most: int) -> int:
+    return sum(min(one, most) for one in needed)
+
+
+def _fitted(cell: str, width: int) -> str:
+    """A cell of this width: the scheme of a URL is left out, and then what is in the middle."""
+    if cell_len(cell) > width:
+        cell = cell.removeprefix("http://").removeprefix("https://")
+    if cell_len(cell) > width:
+        end = chop_cells(cell[::-1], width * 3 // 5)[0][::-1]
+        cell = f"{set_cell_size(cell, width - 1 - cell_len(end))}…{end}"
+    return set_cell_size(cell, width)
 
 
 def format_distance(value: int | None, bits: int) -> str:
@@ -133,13 +195,31 @@ def format_similarity(similarity: float, *, estimated: bool) -> str:
     return f"{'about ' if estimated else ''}{similarity:.2f}"
 
 
-def marked_difference(first: str | None, changes: Sequence[Change] | None) -> Text:
-    """One text with removed parts struck out and added parts underlined; see `difference`."""
+class Piece(NamedTuple):
+    """A part of a text: without a mark both texts have it, one has it with "-" or "+"."""
+
+    text: str
+    mark: str = ""
+
+    def __str__(self) -> str:
+        opened, closed, _ = _MARKS[self.mark]
+        return f"{opened}{self.text}{closed}"
+
+
+# Text.wrap asks for a console, and reads nothing of it.
+_UNUSED = Console(width=80)
+
+# What stands around a piece, and its style.
+_MARKS = {"": ("", "", ""), "-": ("[-", "-]", "red strike"), "+": ("{+", "+}", "green underline")}
+
+
+def marked_difference(first: str | None, changes: Sequence[Change] | None) -> list[Piece]:
+    """One text with removed and added parts, as far as people read it; see `difference`."""
     if first is None or changes is None:
-        return Text("one of the texts is no longer kept", style="dim")
+        return [Piece("one of the texts is no longer kept")]
     if not any(change.removed or change.added for change in changes):
-        return Text(f"The texts are equal (the first {LONGEST:,} characters are compared).")
-    text = Text()
+        return [Piece(f"The texts are equal (the first {LONGEST:,} characters are compared).")]
+    pieces = []
     place = 0
     for change in changes:
         same = first[place : place + change.copied]
@@ -148,11 +228,37 @@ def marked_difference(first: str | None, changes: Sequence[Change] | None) -> Te
             # After the last change, the end of the text is left out.
             leads_up = change.removed or change.added
             same = f"{head} […] {_FIRST_WORD.sub('', same[-70:]) if leads_up else ''}"
-        text.append(visible(same).replace("\n", " "))
         place += change.copied
-        if removed := first[place : place + change.removed]:
-            text.append(f"[-{visible(removed)}-]", style="red strike")
-        if change.added:
-            text.append(f"{{+{visible(change.added)}+}}", style="green underline")
+        removed = first[place : place + change.removed]
         place += change.removed
+        for text, mark in ((same, ""), (removed, "-"), (change.added, "+")):
+            if text:
+                pieces.append(Piece(visible(text).replace("\n", " "), mark))
+    return pieces
+
+
+def wrapped(pieces: Iterable[Piece], width: int, most: int = 10_000) -> Text:
+    """Lines of this width, so many columns of them, that end between words and inside no mark."""
+    text, room = Text(), 0
+    for piece in pieces:
+        if not piece.mark:
+            units = _WORD.findall(piece.text)
+        elif cell_len(str(piece)) <= width:
+            units = [str(piece)]
+        else:
+            lines = Text(piece.text).wrap(_UNUSED, width - 4)
+            units = [str(piece._replace(text=line.plain)) for line in lines]
+        for unit in units:
+            if not (text or unit.strip()):
+                continue
+            needed = cell_len(unit.rstrip())
+            if (most := most - needed) < 0:
+                text.append("…" if room > 0 or not text else "\n…")
+                return text
+            if needed > room and text:
+                text.rstrip()
+                text.append("\n")
+                room = width
+            room = (room or width) - cell_len(unit)
+            text.append(unit, _MARKS[piece.mark][2])
     return text

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.visible import plural
 
 # Databases take long to import, and some commands need none.
 if TYPE_CHECKING:
@@ -75,25 +76,33 @@ class Project:
 
     @contextmanager
     def namespace(self) -> Iterator[NamespaceRow]:
-        """The chosen namespace."""
+        """The chosen namespace; without a name the only one, as something will be deleted."""
         from scrapy_simhash.history.namespaces import choose_namespace  # noqa: PLC0415
 
         with self.database() as database:
             yield choose_namespace(database, self.name)
 
     @contextmanager
-    def namespace_of(self, run: int | None) -> Iterator[NamespaceRow]:
-        """The chosen namespace; else the only one, or that of a run.
+    def namespaces_of(self, run: int | None) -> Iterator[list[NamespaceRow]]:
+        """The chosen namespace; else the only one, or those of a run, by default the newest.
 
-        Without a number it is the newest run. A run may use several namespaces.
+        Raises NotFound if the run has none of these.
         """
         from scrapy_simhash.history import namespaces  # noqa: PLC0415
 
         with self.database() as database:
-            if self.name is None and len(namespaces.read_namespaces(database)) > 1:
-                number, (found, *more) = namespaces.find_run(database, None, run)
-                others = f" (others: {', '.join(one.name for one in more)})" if more else ""
-                print(f"Namespace {found.name!r} of run {number}{others}", file=sys.stderr)
-                yield found
-            else:
-                yield namespaces.choose_namespace(database, self.name)
+            found = namespaces.read_namespaces(database, self.name)
+            if run is None and len(found) < 2:
+                yield [namespaces.choose_namespace(database, self.name)]
+                return
+            number, used = namespaces.find_run(database, self.name, run)
+            if self.name is None and len(found) > 1:
+                named = ", ".join(repr(one.name) for one in used)
+                print(f"{plural(len(used), 'Namespace')} {named} of run {number}", file=sys.stderr)
+            yield used
+
+    @contextmanager
+    def namespace_of(self, run: int | None) -> Iterator[NamespaceRow]:
+        """The first of :meth:`namespaces_of`."""
+        with self.namespaces_of(run) as (found, *_):
+            yield found

@@ -7,7 +7,6 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from scrapy_simhash.cli import arguments
@@ -16,7 +15,7 @@ from scrapy_simhash.cli.output import lines_to, progress_bar
 from scrapy_simhash.cli.printing import json_line, without_secrets
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.history.drops import better_items, choose_drops, read_items, unpack_item
-from scrapy_simhash.history.namespaces import choose_namespace, find_run, read_namespaces
+from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.item.quality import Criterion
 from scrapy_simhash.visible import plural
@@ -34,14 +33,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     arguments.add_run(parser)
     parser.add_argument(
-        "--orphans", action="store_true", help="only items whose original was not stored in the end"
+        "--orphans", action="store_true", help="only items whose original was not stored after all"
     )
     parser.add_argument(
         "--id",
         type=arguments.positive,
         action="append",
         metavar="N",
-        help="only the item with this number in the report or in `show` (may be repeated)",
+        help="only the item with this number in the report, `show` or `drops --json` (may be "
+        "repeated)",
     )
     parser.add_argument(
         "--with-original",
@@ -66,15 +66,22 @@ def run(project: Project, options: Namespace) -> None:
         raise CommandError("--prefer needs --better")
     if options.better and not criteria:
         raise CommandError("--better needs --prefer, or SIMHASH_PREFER")
-    with project.database() as database:
-        if options.id:
+    if options.id:
+        with project.database() as database:
             namespaces = read_namespaces(database, project.name)
-        elif options.run:
-            _, namespaces = find_run(database, project.name, options.run)
-        else:
-            namespaces = [choose_namespace(database, project.name)]
-        found = (_found(one, options, criteria) for one in namespaces)
-        _write(chain.from_iterable(found), options.output)
+            _check_numbers(namespaces, options.id)
+            _write(namespaces, options, criteria)
+    else:
+        with project.namespaces_of(options.run) as namespaces:
+            _write(namespaces, options, criteria)
+
+
+def _check_numbers(namespaces: Iterable[NamespaceRow], numbers: Sequence[int]) -> None:
+    known = {drop.id for one in namespaces for drop, *_ in read_items(one, numbers)}
+    if unknown := ", ".join(str(number) for number in numbers if number not in known):
+        raise CommandError(
+            f"no dropped item has the number {unknown}; `scrapy simhash drops --json` lists them"
+        )
 
 
 def _found(
@@ -106,11 +113,12 @@ def _found(
 
 
 def _write(
-    found: Iterable[tuple[bytes | None, str | None, Mapping[str, Any]]], output: Path | None
+    namespaces: Iterable[NamespaceRow], options: Namespace, criteria: Sequence[Criterion]
 ) -> None:
     """Write items to a file, which appears once it is complete, or to standard output."""
     counts: Counter[str] = Counter()
-    with lines_to(output) as stream, progress_bar() as progress:
+    found = chain.from_iterable(_found(one, options, criteria) for one in namespaces)
+    with lines_to(options.output) as stream, progress_bar() as progress:
         task = progress.add_task("Restoring", total=None)
         for item, kind, beside in found:
             if item is None:

@@ -12,7 +12,7 @@ from sqlalchemy import Row
 
 from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_database, add_json
-from scrapy_simhash.cli.drops import described, in_lines
+from scrapy_simhash.cli.drops import HEADS, described, in_cells
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.exceptions import NotFound
@@ -66,10 +66,10 @@ def run(project: Project, options: Namespace) -> None:
     if not pages and options.json:
         print_json({"addresses": [address for _, address in addresses[:_ADDRESSES]]})
     elif not pages:
-        title = "Several addresses contain it"
-        output.print_table(("namespace", "address"), addresses[:_ADDRESSES], title)
+        title = "Several URLs contain it"
+        output.print_table(("namespace", "URL"), addresses[:_ADDRESSES], title)
         if len(addresses) > _ADDRESSES:
-            print(f"These are the first {_ADDRESSES}; name more of the address.")
+            print(f"These are the first {_ADDRESSES}; name more of the URL.")
 
 
 def _pages(project: Project, namespaces: Sequence[NamespaceRow], url: str) -> list[_Page]:
@@ -123,18 +123,19 @@ def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
         if claim.nearest is not None:
             facts["nearest other"] = output.format_distance(claim.nearest, namespace.bits)
         facts["text"] = version["text"]
-        pending = "" if claim.state else " (pending: not known to be stored yet)"
+        pending = "" if claim.state else " (not known to be stored yet)"
         output.print_facts(facts, f"Stored item {claim.id}{pending}")
     console = output.open_console()
-    for pair, line in zip(page.decisions, in_lines(page.decisions), strict=True):
+    for pair in page.decisions:
         known = described(pair, namespace)
         number = f", number {known['id']} for `restore --id`" if known["id"] else ""
         action = action_in_words(pair.action).capitalize()
-        print(f"{action} in run {pair.run}, {iso_time(pair.created)}{number}:\n{line}\n")
-        texts = (pair.stored.text, pair.mine.text)
-        console.print(output.marked_difference(*difference(*texts)))
-        console.print()
+        print(f"{action} in run {pair.run}, {iso_time(pair.created)}{number}:")
+        output.print_lines(HEADS, [in_cells([pair])])
+        print()
+        texts = difference(pair.stored.text, pair.mine.text)
+        console.print(output.wrapped(output.marked_difference(*texts), console.width), "")
     if page.duplicates:
         shown = len(page.duplicates)
         print(f"The newest {shown} of {page.duplicate_count:,} near-duplicates of it:")
-        print("\n".join(in_lines(page.duplicates)))
+        output.print_lines(HEADS, [in_cells(page.duplicates)])

@@ -3,73 +3,104 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 from rich.filesize import decimal
 
 from scrapy_simhash import native
 from scrapy_simhash.cli.arguments import add_database, add_json
-from scrapy_simhash.cli.output import open_console, print_facts, print_table, working
+from scrapy_simhash.cli.output import print_facts, print_table, working
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
-from scrapy_simhash.history.namespaces import read_namespaces, read_runs
+from scrapy_simhash.history.namespaces import RunRow, read_namespaces, read_runs
+from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.visible import format_time, plural, shortened
+
+# Namespaces, and runs of the newest one, that are shown without --details.
+_NEWEST = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_database(parser)
     add_json(parser)
+    parser.add_argument(
+        "--details",
+        action="store_true",
+        help="show all namespaces with all of their runs, their scheme and their sizes",
+    )
 
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     with project.database() as database, working("Reading"):
+        found = [(one, read_runs(one)) for one in read_namespaces(database, project.name)]
+        shown = str(database)
+    if options.json:
         figures = [
             {
                 **{name: getattr(one, name) for name in one._fields if name != "database"},
-                "runs": [run._asdict() for run in read_runs(one)],
+                "runs": [run._asdict() for run in runs],
             }
-            for one in read_namespaces(database, project.name)
+            for one, runs in found
         ]
-        shown = str(database)
-    if options.json:
         print_json({"database": shown, "core": native.in_use, "namespaces": figures})
         return
-    count = f"{len(figures)} {plural(len(figures), 'namespace')}"
-    open_console().print(f"{shown}: {count}; core: {native.in_use}")
-    for one in figures:
-        _print_namespace(one)
-
-
-def _print_namespace(figures: Mapping[str, Any]) -> None:
-    facts = {
-        "stored items": f"{figures['size']:,}",
-        "scheme": figures["scheme"],
-        "keys": figures["plan"],
-        "stored texts": decimal(figures["text_bytes"]),
-        "quarantined items": decimal(figures["item_bytes"]),
-        "since (UTC)": format_time(figures["created"]),
-    }
-    print_facts(facts, f"Namespace {shortened(figures['name'])}")
-    columns = ("run", "spider", "opened (UTC)", "ended")
-    counts = {"stored": "claims", "pending": "pending"}
-    counts |= {"duplicates and unchanged": "drops", "orphans": "orphans"}
+    count = f"{len(found)} {plural(len(found), 'namespace')}"
+    print(f"{shown}: {count}; core: {native.in_use}")
+    found.sort(key=lambda one: (-max((run.id for run in one[1]), default=0), one[0].name))
+    if options.details:
+        for one, runs in found:
+            _print_details(one)
+            _print_runs(runs, f"Runs of {shortened(one.name)}")
+        return
     rows = [
-        (
-            str(run["id"]),
-            shortened(run["spider"], 60),
-            format_time(run["opened"]),
-            _ending(run),
-            *(run[name] for name in counts.values()),
-        )
-        for run in figures["runs"]
+        (shortened(one.name, 60), one.size, len(runs), *(_row(runs[0])[:2] if runs else "--"))
+        for one, runs in found[:_NEWEST]
     ]
-    print_table((*columns, *counts), rows, "Runs")
+    print_table(("namespace", "stored items", "runs", "last run", "started (UTC)"), rows)
+    if found:
+        one, runs = found[0]
+        _print_runs(runs[:_NEWEST], f"The last runs of {shortened(one.name)}")
+    if len(found) > _NEWEST or any(len(runs) > _NEWEST for _, runs in found):
+        print("More namespaces and runs: --details")
 
 
-def _ending(run: Mapping[str, Any]) -> str:
-    if run["closed"] is None:
-        return "recovered" if run["recovered"] is not None else "open"
-    return shortened(run["reason"] or "closed", 40) + ("" if run["settled"] else " (not settled)")
+def _print_details(one: NamespaceRow) -> None:
+    facts = {
+        "stored items": f"{one.size:,}",
+        "scheme": one.scheme,
+        "keys": one.plan,
+        "stored texts": decimal(one.text_bytes),
+        "items to restore": decimal(one.item_bytes),
+        "since (UTC)": format_time(one.created),
+    }
+    print_facts(facts, f"Namespace {shortened(one.name)}")
+
+
+def _print_runs(runs: Sequence[RunRow], title: str) -> None:
+    columns = ["run", "started (UTC)", "spider", "ended", "checked", "kept", "dropped"]
+    rows = [_row(run) for run in runs]
+    # Rare: what is not known to be stored, and drops of what is not stored after all.
+    for name, count in (("not stored yet", "pending"), ("original not stored", "orphans")):
+        if any(getattr(run, count) for run in runs):
+            columns.append(name)
+            rows = [(*row, getattr(run, count)) for row, run in zip(rows, runs, strict=True)]
+    print_table(columns, rows, title)
+
+
+def _row(run: RunRow) -> tuple[object, ...]:
+    counts: Sequence[object] = run.counts or ("-", run.claims, run.drops)
+    return (
+        str(run.id),
+        format_time(run.opened)[:-3],
+        shortened(run.spider, 60),
+        _ending(run),
+        *counts,
+    )
+
+
+def _ending(run: RunRow) -> str:
+    if run.closed is None:
+        return "running or crashed" if run.recovered is None else "crashed"
+    return shortened(run.reason or "closed", 40) + ("" if run.settled else " (not all stored)")

@@ -24,9 +24,9 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.spider import iter_spider_classes
 
 from scrapy_simhash.cli.arguments import add_output, positive
-from scrapy_simhash.cli.drops import in_lines
+from scrapy_simhash.cli.drops import HEADS, in_cells
 from scrapy_simhash.cli.main import name_and_value
-from scrapy_simhash.cli.output import open_console
+from scrapy_simhash.cli.output import open_console, print_lines
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.tune import print_tuned, tuned
 from scrapy_simhash.crawl import components, end
@@ -246,8 +246,7 @@ def _print_verdict(console: Console, crawler: Crawler, subject: Subject, scheme:
         some = [*examples.values()][:_EXAMPLES]
         shown = with_contents(subject.namespace, some, scheme)
         console.print("\nSimilar items that were kept, one for each reason:", style="bold")
-        for line in in_lines([*shown]):
-            console.print(line, soft_wrap=True)
+        print_lines(HEADS, [in_cells(shown)])
 
 
 def _print_settings(console: Console, settings: ScrapySettings, subject: Subject) -> None:

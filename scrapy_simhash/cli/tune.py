@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from sqlalchemy import Row
 
 from scrapy_simhash.cli.arguments import add_database, add_json, add_run
-from scrapy_simhash.cli.output import marked_difference, open_console, print_table, progress_bar
+from scrapy_simhash.cli.output import (
+    marked_difference,
+    open_console,
+    print_table,
+    progress_bar,
+    wrapped,
+)
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
@@ -193,9 +199,8 @@ def print_tuned(figures: Mapping[str, Any]) -> None:
             urls = (shortened(pair[side]) for side in ("url", "match"))
             line = "  ".join([in_words(pair, figures["setting"]), *urls])
             console.print(line, soft_wrap=True)
-            differs = marked_difference(pair["text_of_match"], pair["difference"])
-            differs.truncate(_SHOWN, overflow="ellipsis")
-            console.print(differs, "")
+            pieces = marked_difference(pair["text_of_match"], pair["difference"])
+            console.print(wrapped(pieces, console.width, _SHOWN), "")
     if steps:
         console.print("[-only in the match-] {+only in the page+}", style="dim")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Self
 
 from scrapy import Spider, signals
@@ -11,10 +11,12 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter
 from scrapy.extensions.logstats import LogStats
 from scrapy.http import Response
+from scrapy.pipelines.media import MediaPipeline
 from scrapy.settings import BaseSettings
+from scrapy.utils.misc import load_object
 
 from scrapy_simhash.crawl.deduplicator import Deduplicator
-from scrapy_simhash.crawl.scrapy_internals import may_store_after
+from scrapy_simhash.crawl.scrapy_internals import pipelines_around
 from scrapy_simhash.crawl.start import settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.visible import plural
@@ -55,19 +57,54 @@ class SimhashPipeline:
         return cls(crawler)
 
     def spider_opened(self) -> None:
-        """Handle the signal: warn if there is neither a feed nor another pipeline after this one.
+        """Handle the signal: warn if an earlier pipeline may store items, or nothing stores them.
 
-        The claims of such a crawl are confirmed all the same, as an extension or a middleware may
-        store its items. But it may also be a trial run, which should leave nothing behind.
+        The claims of a crawl in which nothing stores items are confirmed all the same, as an
+        extension or a middleware may store them. But it may also be a trial run, which should leave
+        nothing behind.
         """
-        may_be_stored = may_store_after(self._crawler, self)
+        around = pipelines_around(self._crawler, self)
+        earlier, later = around or ((), ())
+        # Media pipelines do not store the item itself.
+        may_be_stored = around is None or not all(isinstance(one, MediaPipeline) for one in later)
         self._deduplicator.watch_storage(may_store_after=may_be_stored)
+        if settings_of(self._crawler).drops:
+            self._warn_of_earlier(earlier)
         if self._crawler.get_extension(FeedExporter) is None and not may_be_stored:
             logger.warning(
                 "Nothing stores the items of this crawl: it has no feed, and no item pipeline "
                 "after SimhashPipeline. They are remembered as stored, so later crawls may drop "
                 "them. For a trial run add -s SIMHASH_ENABLED=0, or -o and a file; if an extension "
                 "or a middleware stores the items, ignore this"
+            )
+
+    def _warn_of_earlier(self, earlier: Sequence[object]) -> None:
+        """Warn of pipelines that get the items before this one drops them."""
+        settings = self._crawler.settings
+        placed = settings.get_component_priority_dict_with_base("ITEM_PIPELINES")
+        numbers = {load_object(kind): number for kind, number in placed.items()}
+
+        def named(pipeline: object) -> str:
+            kind = type(pipeline)
+            number = f" ({numbers[kind]})" if kind in numbers else ""
+            return f"{kind.__module__}.{kind.__qualname__}{number}"
+
+        media = [one for one in earlier if isinstance(one, MediaPipeline)]
+        others = [one for one in earlier if one not in media]
+        here = named(self).rpartition(".")[2]
+        if others:
+            logger.warning(
+                "These item pipelines run before %s, so they also get the items that are dropped: "
+                "%s. If one of them stores items, give it a higher number in ITEM_PIPELINES",
+                here,
+                ", ".join(map(named, others)),
+            )
+        if media:
+            logger.warning(
+                "These media pipelines run before %s, so they also download the files of items "
+                "that are dropped: %s. Give them a higher number in ITEM_PIPELINES",
+                here,
+                ", ".join(map(named, media)),
             )
 
     async def process_item(self, item: Any) -> Any:

@@ -20,7 +20,7 @@ from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, key_on, read_item, short
-from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.facts import DETAILS, Facts
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.packed import pack_text
@@ -107,7 +107,9 @@ class DocumentMaker:
         """
         settings = self.settings
         if settings.values and facts is not None:
-            document.values = {name: short(value) for name, value in facts.shown.items()}
+            document.values = {
+                name: short(value) for name, value in facts.shown.items() if name != DETAILS
+            }
         if settings.text_budget and (document.text or document.values):
             document.packed = pack_text(document.text or "", document.values)
 

@@ -98,7 +98,8 @@ class CrawlEnd:
         if not checked and self.reason.startswith("simhash_"):
             return
         duplicates = stats.get("duplicates")
-        more = f"What was dropped, and why: {self._command(f'drops --run {run}')}"
+        what = "was dropped" if self.settings.drops else "would be dropped"
+        more = f"What {what}, and why: {self._command(f'drops --run {run}')}"
         logger.info(
             "%d checked, %d kept, %d dropped: %d unique, %d %s%s. %s",
             *(checked, checked - dropped, dropped, stats.get("unique"), duplicates),
@@ -108,12 +109,15 @@ class CrawlEnd:
             more if duplicates and run else f"More: {self._command('stats')}",
         )
         if (kept := Counter(stats.below("kept/other_facts/"))) and run:
-            named = [f"{name} {count}" for name, count in kept.most_common(_LOGGED)]
+            # No crawl needs it before its end.
+            from scrapy_simhash.report.verdict import field_label  # noqa: PLC0415
+
+            named = [f"{field_label(name)} {count}" for name, count in kept.most_common(_LOGGED)]
             logger.info(
-                "Kept although another item is similar: %d, as these fields differ: %s%s. To see "
-                "both values: %s",
+                "Kept %d similar %s whose values differ: %s%s. To see both values: %s",
                 kept.total(),
-                ", ".join(shortened(name, 80) for name in named),
+                plural(kept.total(), "item"),
+                ", ".join(named),
                 ", ..." if len(kept) > _LOGGED else "",
                 self._command(f"drops --kept --run {run}"),
             )
@@ -155,8 +159,9 @@ class CrawlEnd:
         if pushed_out or too_large:
             logger.warning(
                 "The quarantine is limited to %s bytes (SIMHASH_QUARANTINE). Dropped items that "
-                "can't be restored any more: %d (orphans: %d). Duplicates larger than an eighth "
-                "of it, or too large for the database, stored instead of dropped: %d",
+                "can't be restored any more: %d (without a stored original: %d). Duplicates larger "
+                "than an eighth of it, or too large for the database, stored instead of dropped: "
+                "%d",
                 f"{self.settings.quarantine:,}",
                 pushed_out,
                 self.stats.get("quarantine/orphans_pushed_out"),
@@ -219,7 +224,7 @@ class CrawlEnd:
             run, namespace = self.worker.figures.run, quote(self._namespace)
             command = self._command(f"changes --run {run} --namespace {namespace}")
             # What is unchanged is not listed.
-            more = f". To list them: {command}" if set(found) > {"unchanged"} else ""
+            more = f". To list them: {command}" if set(found) - {"unchanged"} else ""
             logger.info("Compared with earlier crawls: %s%s", shown, more)
         for name, count in self.stats.below("changed_alone/").items():
             is_told = name.startswith((PAGE, "(")) or name_of(name).marks & {*TELLING, "title"}

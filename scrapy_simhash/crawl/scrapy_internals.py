@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,6 @@ from scrapy.exceptions import CloseSpider
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage, ItemFilter
 from scrapy.http import Response, TextResponse
 from scrapy.pipelines import ItemPipelineManager
-from scrapy.pipelines.media import MediaPipeline
 from scrapy.spiders import CrawlSpider
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
@@ -131,18 +130,16 @@ def counted_as_load(crawler: Crawler) -> Iterator[None]:
             counting.active_size -= _WAITING_ITEM
 
 
-def may_store_after(crawler: Crawler, pipeline: object) -> bool:
-    """Whether a later item pipeline may store items; true where that can't be known.
-
-    Those that download files and images do not store the item itself.
-    """
-    with _or_lose("items that nothing stores count as stored"):
-        manager = crawler.engine.scraper.itemproc
-        # A custom ITEM_PROCESSOR may have no list.
-        if isinstance(manager, ItemPipelineManager):
-            later = manager.middlewares[manager.middlewares.index(pipeline) + 1 :]
-            return not all(isinstance(one, MediaPipeline) for one in later)
-    return True
+@_or_lose("items that nothing stores count as stored, and earlier item pipelines are not named")
+def pipelines_around(
+    crawler: Crawler, pipeline: object
+) -> tuple[Sequence[object], Sequence[object]] | None:
+    """The item pipelines before and after one; None if a custom ITEM_PROCESSOR has no list."""
+    manager: Any = crawler.engine.scraper.itemproc
+    if not isinstance(manager, ItemPipelineManager):
+        return None
+    place = manager.middlewares.index(pipeline)
+    return manager.middlewares[:place], manager.middlewares[place + 1 :]
 
 
 @_or_lose("items count as stored although an item pipeline failed when it closed")

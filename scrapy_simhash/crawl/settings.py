@@ -176,6 +176,11 @@ class Settings:
         free = (one.name for one in written if one.is_free(item))
         return (*ignored, *irrelevant(type(item)), *free)
 
+    @property
+    def drops(self) -> bool:
+        """Whether any item is dropped."""
+        return self.on_duplicate != "report" or self.known == "drop"
+
     def leaves_out(self, verdict: Verdict) -> bool:
         """Whether an item with this verdict is not to be stored."""
         if verdict.kind == "same":

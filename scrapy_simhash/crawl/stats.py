@@ -121,7 +121,7 @@ class CrawlStats:
         """The verdicts that are neither unique nor duplicates, for a log."""
         parts = {
             "better than what is stored": self.get("duplicates/better"),
-            "the same page again": self.get("same"),
+            "seen in earlier crawls": self.get("same"),
             "not comparable": sum(self.below("skipped/").values()),
             "not checked (see the ERROR line)": self.get("failed_open"),
         }

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 #: The version of these tables, to be raised with every change. Others are refused.
-VERSION = 11
+VERSION = 12
 
 #: Which claims of a run are invalidated: those in a state below this number.
 NONE_INVALIDATED, PENDING_INVALIDATED, ALL_INVALIDATED = 0, 1, 2
@@ -198,6 +198,10 @@ duplicates = _table(
     sa.Column("minhash", _Sketch),
     sa.Column("quality", _Digest, nullable=False, default=b""),
     sa.Column("claim", sa.BigInteger, nullable=False),
+    # The first claim of the original's group, and the original's URL: a later version of it has a
+    # claim of its own, and this one is deleted.
+    sa.Column("origin", sa.BigInteger, nullable=False),
+    sa.Column("original", _LongText, nullable=False),
     sa.Column("distance", sa.SmallInteger, nullable=False),
     # The Jaccard similarity, or its estimate if the claim's text is not stored.
     sa.Column("similarity", sa.Double, nullable=False),

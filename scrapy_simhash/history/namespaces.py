@@ -42,6 +42,14 @@ class RunRow(NamedTuple):
     drops: int
     orphans: int
 
+    @property
+    def counts(self) -> tuple[int, int, int] | None:
+        """The items that the run checked, kept and dropped; None if it has not closed."""
+        if (dropped := self.stats.get("simhash/dropped")) is None:
+            return None
+        checked = self.stats.get("simhash/checked", 0)
+        return int(checked), int(checked - dropped), int(dropped)
+
 
 def read_namespaces(database: Database, name: str | None = None) -> list[NamespaceRow]:
     """All namespaces, in the order of their names, or the named one. Raises NotFound."""
@@ -98,21 +106,25 @@ def find_run(
 ) -> tuple[int, list[NamespaceRow]]:
     """A run, by default the newest, and the namespaces with items of it; or only the named one."""
     here = {namespace.id: namespace for namespace in read_namespaces(database, name)}
-    runs, tables = schema.runs.c, (schema.claims, schema.duplicates)
-    is_here = or_(
-        *(exists().where(one.c.run == runs.id, one.c.namespace.in_(here)) for one in tables)
-    )
+    runs = schema.runs.c
+    columns = (sql.claims.run, sql.drops.run, sql.claims.met, schema.changes.c.run)
+    places = [(column, column.table.c.namespace) for column in columns]
+    is_here = or_(*(exists().where(one == runs.id, place.in_(here)) for one, place in places))
     newest = select(runs.id).where(is_here).order_by(runs.id.desc()).limit(1)
     if run is not None:
         newest = newest.where(runs.id == run)
     if not (rows := sql.read(database, newest)):
         which = "no run" if run is None else f"no run {run}"
-        raise NotFound(f"{database} has {which} with items" + (f" in {name!r}" if name else ""))
+        where = f" in the namespace {name!r}" if name else ""
+        if name and run:
+            _, others = find_run(database, None, run)
+            where += f"; that run used {', '.join(repr(one.name) for one in others)}"
+        raise NotFound(f"{database} has {which} with items{where}")
     number = int(rows[0].id)
     used = {
         row.namespace
-        for one in tables
-        for row in sql.read(database, select(one.c.namespace).where(one.c.run == number).distinct())
+        for one, place in places
+        for row in sql.read(database, select(place).where(one == number).distinct())
     }
     return number, [here[one] for one in sorted(used & here.keys())]
 

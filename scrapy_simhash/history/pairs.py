@@ -63,7 +63,8 @@ class Pair(NamedTuple):
     URLs and keys are cut. The action is "drop", "skip", "report", "same" for an unchanged page or
     "kept". The id is that of the duplicate, or of the kept item's claim; `claim` is that of the
     stored item, whose own columns are None if it was deleted: `original`, its URL, and those after
-    it. What keeps the items apart is in `differs`, see :class:`Verdict`. The similarity is None if
+    it. Of a dropped item the URL and the group of the original (`origin`) are always known. What
+    keeps the items apart is in `differs`, see :class:`Verdict`. The similarity is None if
     it is not known, and `estimated` if a text is not kept. Quality signals are packed. What is kept
     of both items is read by :func:`with_contents`.
     """
@@ -135,14 +136,18 @@ class Change(NamedTuple):
 _Row = TypeVar("_Row", Pair, Change)
 
 
+def _short(text: ColumnElement[str]) -> ColumnElement[str]:
+    return func.substr(text, 1, sql.LONGEST_URL)
+
+
 def _select(table: FromClause, stored: FromClause, **own: ColumnElement[Any]) -> Select[Any]:
     """The columns of :class:`Pair`, then others."""
     columns = {
         **{name: table.c[name] for name in ("id", "run", "created", "compared_by", "quality")},
         "url": sql.short_url(table),
-        "key": func.substr(table.c.key, 1, sql.LONGEST_URL),
+        "key": _short(table.c.key),
         "original": sql.short_url(stored),
-        "original_key": func.substr(stored.c.key, 1, sql.LONGEST_URL),
+        "original_key": _short(stored.c.key),
         "original_quality": stored.c.quality,
         "first_seen": stored.c.created,
         "origin": stored.c.origin,
@@ -157,6 +162,9 @@ select_dropped = _select(
     schema.duplicates,
     schema.claims,
     differs=literal(""),
+    original=_short(func.coalesce(url_of(schema.claims), sql.drops.original)),
+    original_key=_short(func.coalesce(sql.claims.key, sql.drops.original)),
+    origin=sql.drops.origin,
     orphaned=is_orphan(),
     has_item=sql.drops.item.is_not(None),
     **{
@@ -352,19 +360,21 @@ def read_page(
     claims = namespace.read(own.order_by(sql.claims.id), identities=identities)
     numbers = [claim.id for claim in claims]
     is_one = is_in(sql.claims.id, "numbers")
-    is_copy = and_(is_in(sql.drops.claim, "numbers"), sql.drops.action != SAME)
-    counted = select(func.count()).where(*sql.drops_of(namespace), is_copy)
     is_own = is_of_page(schema.duplicates)
+    # Also those of its earlier versions, whose claims are gone.
+    is_copy = and_(is_in(sql.drops.origin, "groups"), sql.drops.action != SAME, ~is_own)
+    counted = select(func.count()).where(*sql.drops_of(namespace), is_copy)
+    groups = {claim.origin for claim in claims}
     kept = read_contents(namespace, [(number, 0) for number in numbers])
     decisions = [
         *read_newest(namespace, is_one, kept=True, limit=_SHOWN, numbers=numbers),
         *read_newest(namespace, is_own, limit=_SHOWN, identities=identities),
     ]
-    duplicates = read_newest(namespace, is_copy, limit=_SHOWN, numbers=numbers)
+    duplicates = read_newest(namespace, is_copy, limit=_SHOWN, groups=groups, identities=identities)
     return PageHistory(
         claims,
         {number: content.text for (number, _), content in kept.items()},
         [*with_contents(namespace, decisions, scheme)],
         [*with_contents(namespace, duplicates, scheme)],
-        namespace.read(counted, numbers=numbers)[0][0],
+        namespace.read(counted, groups=groups, identities=identities)[0][0],
     )

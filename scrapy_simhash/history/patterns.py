@@ -63,19 +63,16 @@ def read_patterns(namespace: NamespaceRow, *, limit: int = 500_000) -> list[Patt
     """
     seen = _Seen()
     # Later versions of an item are that item.
-    origin = sql.claims.origin
-    of_claims = select(schema.claims.c.id, _url(schema.claims), origin.label("claim")).where(
+    of_claims = select(sql.claims.id, _url(schema.claims), sql.claims.origin).where(
         *sql.claims_of(namespace)
     )
-    group = func.coalesce(origin, sql.drops.claim).label("claim")
-    of_drops = select(sql.drops.id, _url(schema.duplicates), group).where(
+    of_drops = select(sql.drops.id, _url(schema.duplicates), sql.drops.origin).where(
         *sql.drops_of(namespace), ~is_orphan()
     )
-    of_drops = of_drops.select_from(sql.drops_with_claims)
     for query, number in ((of_claims, sql.claims.id), (of_drops, sql.drops.id)):
         pages = sql.read_in_pages(namespace, query, number, _PAGE, newest_first=True)
         for row in islice(chain.from_iterable(pages), limit):
-            seen.add(row.url, row.claim)
+            seen.add(row.url, row.origin)
     return sorted(seen.patterns(), key=lambda one: (-one.repeats, one.part))
 
 

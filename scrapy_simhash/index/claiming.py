@@ -33,6 +33,7 @@ from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Change, Claim, Claimant, Document, Duplicate, Row, Verdict
 from scrapy_simhash.index.visits import Decision
 from scrapy_simhash.index.writer import Writer
+from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.text.packed import TooLarge
 
 # The columns that claims and duplicates have in common.
@@ -91,7 +92,10 @@ class Work:
             )
             for duplicate in duplicates
         ]
-        sizes = [statement_size(row["key"], row["url"], row["item"]) for row, _ in self._duplicates]
+        sizes = [
+            statement_size(row["key"] + row["original"], row["url"], row["item"])
+            for row, _ in self._duplicates
+        ]
         if max(sizes, default=0) > most or sum(sizes) > LARGEST_ROW:
             raise TooLarge(f"duplicates of {sum(sizes):,} bytes; a row may have {most:,}")
 
@@ -236,13 +240,16 @@ class _Decided(NamedTuple):
 def _duplicate_row(duplicate: Duplicate, claimant: Claimant, lookup: Lookup) -> dict[str, Any]:
     """The row of a near-duplicate, but for what depends on the present state of its claim."""
     match, mine = duplicate.match, document_row(duplicate.document, claimant, lookup.width)
+    is_here = match.namespace == lookup.namespace.id
     return {
         **{name: getattr(mine, name) for name in _SHARED},
         "url": None if mine.url == mine.key else mine.url,
         "created": mine.created if duplicate.since is None else duplicate.since,
         "id": duplicate.id,
-        # The number of a claim of an earlier namespace of this name is not valid here.
-        "claim": match.claim if match.namespace == lookup.namespace.id else 0,
+        # The numbers of claims of an earlier namespace of this name are not valid here.
+        "claim": match.claim if is_here else 0,
+        "origin": match.origin if is_here else 0,
+        "original": address_of(match.key, match.url),
         "distance": match.distance,
         "similarity": match.similarity,
         "estimated": match.estimated,

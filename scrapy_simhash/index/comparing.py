@@ -13,7 +13,7 @@ from scrapy_simhash.index.candidates import Candidates
 from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.rule import Met, apart, met_with
-from scrapy_simhash.index.verdict import Document, Match, Row, Verdict, group_name
+from scrapy_simhash.index.verdict import Document, Match, Row, Verdict
 from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits
 from scrapy_simhash.item.addresses import same_site
 from scrapy_simhash.item.quality import QualitySignals, address_of
@@ -158,7 +158,7 @@ def match_of(met: Met, bits: int) -> Match:
         run=row.run,
         pending=row.state == PENDING,
         estimated=met.estimated,
-        group=group_name(row.namespace, row.origin),
+        origin=row.origin,
         quality=QualitySignals.unpack(row.quality, address_of(row.key, row.url)),
         namespace=row.namespace,
     )

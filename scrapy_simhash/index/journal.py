@@ -23,7 +23,7 @@ from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Change, Document, Place, Row, random_number
 from scrapy_simhash.index.visits import Decision
 from scrapy_simhash.index.writer import in_parts, writing
-from scrapy_simhash.item.facts import REST_KEY, REST_OF_ITEM, Facts, changed_facts
+from scrapy_simhash.item.facts import UNREADABLE, Facts, changed_facts
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.text.packed import pack_bytes, unpack_text
@@ -230,6 +230,5 @@ def _changed_values(
         # Other notations of one value are no change.
         changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(before.facts))
         names = [name for name in names if name_of(name).key in changed]
-        if REST_KEY in changed:
-            names.append(REST_OF_ITEM)
+        names += [name for key, name in UNREADABLE.items() if key in changed]
     return {name: (old.get(name), new.get(name)) for name in sorted(names)}

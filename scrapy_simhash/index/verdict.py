@@ -43,7 +43,7 @@ class Match:
         run: the run that made it.
         pending: whether its item was not yet stored at the time of the comparison.
         estimated: whether the similarity is an estimate, because the claim's text is not stored.
-        group: the group of the claim, see `Verdict.group`.
+        origin: the first claim of its group.
         quality: quality signals, to compare it with copies.
         namespace: the number of the namespace.
     """
@@ -57,9 +57,14 @@ class Match:
     run: int
     pending: bool
     estimated: bool = False
-    group: str = ""
+    origin: int = 0
     quality: QualitySignals = field(default=QualitySignals(), repr=False)
     namespace: int = 0
+
+    @property
+    def group(self) -> str:
+        """See `Verdict.group`."""
+        return group_name(self.namespace, self.origin)
 
 
 class Row(NamedTuple):

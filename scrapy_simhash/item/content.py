@@ -52,6 +52,8 @@ _SHORT = 64
 _TEXTS = (str, Printed)
 _EMPTY = (None, "", b"")
 _TOKEN = re.compile(r"[A-Za-z0-9]+")
+# What Scrapy's media pipelines tell of a file; only the checksum is the file's own.
+_MEDIA = {"checksum", "path", "status", "url"}
 # Spaces in a value of one meaning.
 _FEW = 8
 
@@ -287,9 +289,8 @@ class _Reading:
             )
             return [inner for inner in rest if inner is not None] or None
         if kind is dict:
-            inside = (
-                (key, self._keep(f"{name.text}.{key}", inner)) for key, inner in value.items()
-            )
+            keys = ("checksum",) if value.keys() >= _MEDIA else value.keys()
+            inside = ((key, self._keep(f"{name.text}.{key}", value[key])) for key in keys)
             return {key: kept for key, kept in inside if kept is not None} or None
         if value in _EMPTY or self._is_of_crawl(name, value):
             return None

@@ -42,6 +42,8 @@ PAGE = "page:"
 NUMBERS_OF_TEXT = "(numbers)"
 #: The name of the fact that holds an item's own text, where its page's main text is compared.
 REST_OF_ITEM = "(rest of the item)"
+#: The name of the fact that is a hash of the numbers in a page's tables.
+DETAILS = "page:details"
 #: All fields beyond a limit, as one.
 OTHERS = "(others)"
 _CODE = re.compile(r"(?=\D*\d)[\w./-]+")
@@ -52,9 +54,11 @@ _PARTS = frozenset(_TIMES.values())
 
 #: Marks of names whose values tell which thing an item is.
 TELLING: frozenset[Mark] = frozenset({"code", "dated", "price", "serial"})
-_NUMBERS_KEY, _DETAILS_KEY = name_of(NUMBERS_OF_TEXT).key, name_of("page:details").key
+_NUMBERS_KEY, _DETAILS_KEY = name_of(NUMBERS_OF_TEXT).key, name_of(DETAILS).key
 #: The hash of the name `REST_OF_ITEM`.
 REST_KEY = name_of(REST_OF_ITEM).key
+#: Facts that are hashes, which nobody can read, by the hashes of their names.
+UNREADABLE = {REST_KEY: REST_OF_ITEM, _DETAILS_KEY: DETAILS}
 _TITLE = 256  # characters of a title that are read for its numbers
 _DIGITS = re.compile(r"\d+")
 # Between the name of a page and that of its site.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
-from scrapy_simhash.item.facts import PAGE
+from scrapy_simhash.item.facts import DETAILS, PAGE
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.visible import plural, shortened
 
@@ -24,13 +24,17 @@ _ACTIONS = {
     "kept": "kept",
 }
 
-_DIFFERS = {
-    "(address)": "one page lists them under different URLs",
-    "(names)": "a name in the text is exchanged for another one",
-    "(numbers)": "the numbers in the text differ",
-    "(others)": "another field differs",
-    "(passage)": "a passage of the text stands in place of another one",
-    "(rest of the page)": "the rest of the page differs",
+# What keeps items apart beside fields: its name in lists, and a sentence.
+_PARTS = {
+    "(address)": ("URL in the list", "one page lists them under different URLs"),
+    "(names)": ("names in the text", "a name in the text was replaced throughout"),
+    "(not compared)": ("texts not compared", "the texts were not compared"),
+    "(numbers)": ("numbers in the text", "numbers in the text differ"),
+    "(others)": ("other fields", "other fields differ"),
+    "(passage)": ("passage of the text", "a passage of the text was replaced"),
+    "(rest of the item)": ("text of the item", "the texts of the items differ"),
+    "(rest of the page)": ("rest of the page", "the pages differ outside their main texts"),
+    DETAILS: ("numbers in tables of the page", "numbers in tables of the pages differ"),
 }
 
 _SKIPPED = {
@@ -53,12 +57,18 @@ def action_in_words(action: str) -> str:
 
 def in_words(differs: str) -> str:
     """What keeps two items apart, as "`price` differs"; see `Verdict.differs`."""
-    return _DIFFERS.get(differs) or f"`{shortened(differs, 80)}` differs"
+    if differs in _PARTS:
+        return _PARTS[differs][1]
+    field = f"`{shortened(differs.removeprefix(PAGE), 80)}`"
+    return f"{field} of the page differs" if differs.startswith(PAGE) else f"{field} differs"
 
 
 def field_label(differs: str) -> str:
     """The field that keeps two items apart, or what else does."""
-    return _DIFFERS.get(differs) or shortened(differs, 80)
+    if differs in _PARTS:
+        return _PARTS[differs][0]
+    field = shortened(differs.removeprefix(PAGE), 80)
+    return f"{field} of the page" if differs.startswith(PAGE) else field
 
 
 def headline(subject: Subject) -> str:
@@ -212,8 +222,8 @@ def findings(subject: Subject) -> Iterator[Finding]:
 
 def readable(name: str, *values: str | None) -> tuple[str, str | None, str | None]:
     """A field with both values, for people: a hash is no value."""
-    if name == "page:details":
-        return "(numbers in tables of the page)", None, None
+    if name == DETAILS:
+        return f"({field_label(name)})", None, None
     return name, values[0], values[1]
 
 

@@ -25,6 +25,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_simhash.features.tokens import tokens
+from scrapy_simhash.item.facts import DETAILS
 from scrapy_simhash.item.numbers import amount
 from scrapy_simhash.item.state import state_of
 from scrapy_simhash.item.times import read_date
@@ -244,7 +245,7 @@ class PageReader:
             if _is_beside(row, self._surroundings):
                 found.append(_fold(value))
         numbers = "\x1f".join(sorted(found)).encode()
-        return {"page:details": blake2b(numbers, digest_size=8).hexdigest()} if found else {}
+        return {DETAILS: blake2b(numbers, digest_size=8).hexdigest()} if found else {}
 
     @cached_property
     def facts(self) -> dict[str, str]:

@@ -50,20 +50,20 @@ def compare_pages(call, tmp_path):
 def test_pages_that_say_other_things_of_themselves_are_different_things(compare_pages):
     text = prose(1, 300)
     result, shown = compare_pages(page(text, "Minutes of May"), page(text, "Minutes of June"))
-    assert result["verdict"] == "different things: `page:heading` differs"
+    assert result["verdict"] == "different items: `heading` of the page differs"
     assert result["similarity"] > 0.95
     assert [one["facts"]["page:title"] for one in result["texts"]] == [
         "Minutes of May",
         "Minutes of June",
     ]
     assert "page:title" in shown
-    assert "different things: `page:heading` differs" in shown
+    assert "different items: `heading` of the page differs" in shown
 
 
 def test_pages_with_other_numbers_in_their_texts_are_different_things(compare_pages):
     text = prose(1, 300)
     result, shown = compare_pages(page(f"{text} 17", "Daily"), page(f"{text} 18", "Daily"))
-    assert result["verdict"] == "different things: the numbers in the text differ"
+    assert result["verdict"] == "different items: numbers in the text differ"
     assert "numbers in the text" in shown
 
 
@@ -81,7 +81,7 @@ def test_the_rest_of_two_pages_is_compared(compare_pages):
     menus = [f"<nav><ul><li>{prose(number, 500)}</ul></nav>" for number in (2, 3)]
     result, _ = compare_pages(*(page(text, "Manual", menu) for menu in menus))
     assert result["page_sketch"] < 0.65
-    assert result["verdict"] == "different things: the rest of the page differs"
+    assert result["verdict"] == "different items: the pages differ outside their main texts"
 
 
 def test_a_page_whose_main_text_is_a_footer_is_not_compared(compare_pages):

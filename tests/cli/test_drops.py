@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from loopback import prose
-from stored import change, changed, fill
+from rich.cells import cell_len
+from stored import change, changed, fill, meet
 
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.item.facts import Facts
@@ -38,42 +40,48 @@ def priced(tmp_path):
 
 
 def test_drops_are_listed_with_their_original_similarity_and_reason(call, database):
-    first, second = lines(call("drops", "--database", database))
+    first, second = lines(call("drops", "--json", "--database", database))
     assert (first["url"], first["original"]) == ("http://b.test/1", "http://a.test/1")
-    assert (first["similarity"], first["reason"]) == (1.0, "the texts are equal")
+    assert (first["similarity"], first["reason"]) == (1.0, "equal texts")
     assert 0.9 <= second["similarity"] < 1
-    assert second["reason"] == "the texts are similar"
+    assert second["reason"] == "similar texts"
     assert second.keys() >= {"action", "run", "namespace", "created", "fields"}
     out = call("restore", "--id", second["id"], "--database", database)[1]
     assert json.loads(out)["url"] == second["url"]
 
 
 def test_the_last_line_says_what_to_run_next(call, database):
-    err = call("drops", "--database", database)[2]
+    err = call("drops", "--json", "--database", database)[2]
     assert err.startswith("Run 1 of 'news': 2 dropped. ")
     assert "scrapy simhash restore --run 1" in err
     assert "scrapy simhash drops --kept --run 1" in err
-    assert "nothing kept although" in call("drops", "--kept", "--database", database)[2]
+    err = call("drops", "--kept", "--database", database)[2]
+    assert err == "Run 1 of 'news': nothing kept although another item is similar\n"
+    with Index(f"sqlite:///{database}", namespace="reported") as index:
+        fill(index, action="report")
+    err = call("drops", "--database", database)[2]
+    assert err.startswith("Run 2 of 'reported': 2 stored anyway. What was kept")
 
 
 def test_the_newest_run_is_listed_or_another_one(call, database):
     with Index(f"sqlite:///{database}", namespace="other") as index:
         fill(index, action="report")
-    newest = lines(call("drops", "--database", database))
+    newest = lines(call("drops", "--json", "--database", database))
     assert {(one["run"], one["namespace"], one["action"]) for one in newest} == {
         (2, "other", "report")
     }
-    (older, _) = lines(call("drops", "--run", 1, "--database", database))
+    (older, _) = lines(call("drops", "--run", 1, "--json", "--database", database))
     assert (older["run"], older["namespace"]) == (1, "news")
-    assert lines(call("drops", "--namespace", "news", "--database", database))[0]["run"] == 1
+    named = ["--namespace", "news", "--json"]
+    assert lines(call("drops", *named, "--database", database))[0]["run"] == 1
     code, _, err = call("drops", "--run", 9, "--database", database)
     assert code == 2
     assert "no run 9" in err
 
 
 def test_what_was_kept_is_listed_with_both_values_and_the_true_similarity(call, priced):
-    assert lines(call("drops", "--database", priced)) == []
-    (kept,) = lines(call("drops", "--kept", "--database", priced))
+    assert lines(call("drops", "--json", "--database", priced)) == []
+    (kept,) = lines(call("drops", "--kept", "--json", "--database", priced))
     assert (kept["url"], kept["original"]) == ("http://a.test/2", "http://a.test/1")
     assert kept["reason"] == "`price` differs"
     assert [*kept["fields"].items()] == [
@@ -83,28 +91,46 @@ def test_what_was_kept_is_listed_with_both_values_and_the_true_similarity(call, 
     assert 0.9 < kept["similarity"] < 1
     assert not kept["estimated"]
     change(priced, "DELETE FROM simhash_texts")
-    (kept,) = lines(call("drops", "--kept", "--database", priced))
+    (kept,) = lines(call("drops", "--kept", "--json", "--database", priced))
     assert kept["estimated"]
     assert kept["similarity"] > 0.8
     assert kept["fields"] == {}
     change(priced, "DELETE FROM simhash_claims WHERE key LIKE '%/1'")
-    (kept,) = lines(call("drops", "--kept", "--database", priced))
+    (kept,) = lines(call("drops", "--kept", "--json", "--database", priced))
     assert (kept["original"], kept["similarity"]) == (None, None)
 
 
-def test_people_get_a_line_for_each(call, priced, database, monkeypatch):
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    (line,) = call("drops", "--kept", "--database", priced)[1].splitlines()
+def test_people_get_a_line_for_each_also_in_a_pipe(call, priced, database):
+    heads, line = call("drops", "--kept", "--database", priced)[1].splitlines()
+    assert heads.split() == ["similarity", "item", "similar", "to", "reason"]
+    assert heads.index("reason") == line.index("`price`")
     assert line.split(maxsplit=3)[1:3] == ["http://a.test/2", "http://a.test/1"]
     assert line.endswith("`price` differs: 1 EUR -> 2 EUR")
-    equal, similar = call("drops", "--database", database)[1].splitlines()
+    _, equal, similar = call("drops", "--database", database)[1].splitlines()
     assert equal.split(maxsplit=1)[0] == "1.00"
-    assert equal.index("the texts are") == similar.index("the texts are")
+    assert equal.index("equal texts") == similar.index("similar texts")
 
 
-def test_a_deleted_original_is_told(call, database):
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_lines_are_as_wide_as_the_terminal_and_urls_keep_both_ends(
+    call, tmp_path, monkeypatch, width
+):
+    path, long = tmp_path / "seen.db", "https://shop.example" + "/section" * 20
+    with Index(f"sqlite:///{path}") as index:
+        meet(index, [(f"{long}/original", 1), (f"{long}/雪/copy", 1)])
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, first, *more = call("drops", "--database", path)[1].splitlines()
+    assert all(cell_len(line) <= width for line in (first, *more))
+    assert re.search(r"shop\S*…\S*copy +shop\S*…\S*nal", first)
+
+
+def test_a_deleted_original_keeps_its_url(call, database):
+    before = lines(call("drops", "--json", "--database", database))
     change(database, "DELETE FROM simhash_claims WHERE key = 'page 1'")
-    assert [one["original"] for one in lines(call("drops", "--database", database))] == [None] * 2
+    after = lines(call("drops", "--json", "--database", database))
+    assert [(one["original"], one["group"]) for one in after] == [
+        (one["original"], one["group"]) for one in before
+    ]
 
 
 def test_drops_go_to_a_new_file(call, database, tmp_path):

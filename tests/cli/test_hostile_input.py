@@ -155,8 +155,8 @@ def test_a_number_that_is_out_of_its_range_is_refused(call, database, number) ->
 def test_the_largest_numbers_are_numbers(call, database) -> None:
     most = str((1 << 63) - 1)
     assert call("prune", "--database", database, "--older-than", most)[0] == 0
-    assert call("restore", "--database", database, "--id", most)[0] == 0
-    one_line(call("tune", "--database", database, "--run", most), "nothing")
+    one_line(call("restore", "--database", database, "--id", most), "no dropped item", most)
+    one_line(call("tune", "--database", database, "--run", most), "no run", most)
 
 
 # Databases

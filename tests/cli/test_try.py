@@ -125,7 +125,7 @@ def tried(project):
         done = subprocess.run(
             [sys.executable, "-m", "scrapy", "simhash", "try", *map(str, arguments)],
             cwd=project,
-            env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{project}"},
+            env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{project}", "COLUMNS": "200"},
             capture_output=True,
             text=True,
             timeout=120,

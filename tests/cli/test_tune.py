@@ -41,7 +41,7 @@ def test_tune_replays_what_is_stored(call, database):
 def test_tune_a_run_that_is_not_there(call, database):
     code, _, err = call("tune", "--run", 99, "--database", database)
     assert code == 2
-    assert "nothing to replay" in err
+    assert "no run 99 with items" in err
 
 
 TEXTS = [

@@ -48,13 +48,13 @@ def test_it_says_what_kept_items_apart_and_what_to_ignore(dedupe):
     given[3]["price"] = "9.50 EUR"
     assert dedupe(given).splitlines() == [
         "6 items read, 6 kept, 0 dropped",
-        "Kept although another item is similar: 3, as these differ:",
+        "Kept 3 similar items whose values differ:",
         f"  loaded: 3, as in items 1 and 2: {MOMENTS[0]} -> {MOMENTS[1]}",
         "To drop more: --ignore loaded: 2 more",
     ]
     assert dedupe(given, "--ignore", "loaded").splitlines() == [
         "6 items read, 4 kept, 2 dropped",
-        "Kept although another item is similar: 1, as these differ:",
+        "Kept 1 similar item whose values differ:",
         "  price: 1, as in items 3 and 4: (none) -> 9.50 EUR",
     ]
 
@@ -98,7 +98,7 @@ MEANINGFUL = {
 @pytest.mark.parametrize("field", MEANINGFUL)
 def test_a_field_that_may_tell_an_item_is_never_advised(dedupe, field):
     told = dedupe([*copies(40, **{field: MEANINGFUL[field]})])
-    assert "Kept although another item is similar: 40, as these differ:" in told
+    assert "Kept 40 similar items whose values differ:" in told
     assert "To drop more" not in told
 
 

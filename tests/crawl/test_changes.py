@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import sqlite3
-import sys
 import zlib
 from contextlib import closing, suppress
 
@@ -152,7 +151,7 @@ def held_in(settings, *values: str) -> bool:
 
 
 @deferred_f_from_coro_f
-async def test_the_command_lists_what_changed(settings, call, caplog, monkeypatch, tmp_path):
+async def test_the_command_lists_what_changed(settings, call, caplog, tmp_path):
     caplog.set_level("INFO")
     text = story("b", 200)
     corrected = [text[0].replace(text[0].split()[3], "corrected"), *text[1:]]
@@ -168,7 +167,7 @@ async def test_the_command_lists_what_changed(settings, call, caplog, monkeypatc
     options = ["--database", settings["SIMHASH_DATABASE_URL"], "--namespace", "products"]
 
     def listed(*more):
-        code, out, err = call("changes", *options, *more)
+        code, out, err = call("changes", "--json", *options, *more)
         assert code == 0, err
         return [json.loads(line) for line in out.splitlines()]
 
@@ -206,9 +205,8 @@ async def test_the_command_lists_what_changed(settings, call, caplog, monkeypatc
     assert call("changes", *options, "-o", path)[0] == 0
     assert len(path.read_bytes().splitlines()) == 1
     assert "exists" in call("changes", *options, "-o", path)[2]
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    out = call("changes", *options, "--status", "changed")[1]
-    assert out.split() == ["changed", f"{SHOP}/new/a", "price:", "8.00", "->", "7.00"]
+    _, line = call("changes", *options, "--status", "changed")[1].splitlines()
+    assert line.split() == ["changed", f"{SHOP}/new/a", "price:", "8.00", "->", "7.00"]
 
 
 @deferred_f_from_coro_f
@@ -217,14 +215,14 @@ async def test_a_copy_that_becomes_another_thing_is_changed_and_not_new(settings
     pages = {"/a": product("a", "10.00"), "/copy?from=list": product("a", "10.00")}
     await visit(settings, pages)
     await visit(settings, pages | {"/copy?from=list": product("a", "9.00")})
-    (one,) = (json.loads(line) for line in call("changes", *options)[1].splitlines())
+    (one,) = (json.loads(line) for line in call("changes", "--json", *options)[1].splitlines())
     assert (one["status"], one["url"]) == ("changed", f"{SHOP}/copy?from=list")
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--run", 7], "there is no run 7"),
+        (["--run", 7], "no run 7 with items"),
         (["--since", 7], "there is no run 7"),
         (["--since", "yesterday"], "expected a time"),
         (["--status", "old"], "expected some of new, changed"),
@@ -271,7 +269,7 @@ async def test_text_of_an_item_outside_of_the_main_text_counts_unless_changes_ar
     assert changed["fields"] == {"(rest of the item)": [None, None]}
     assert "back" not in changed
     options = ["--database", settings["SIMHASH_DATABASE_URL"], "--namespace", "whole"]
-    assert "(rest of the item)" in call("changes", *options)[1]
+    assert "text of the item" in call("changes", *options)[1]
     for tolerance, stored in ((1.0, 6), (0.9, 0)):
         settings["SIMHASH_CHANGE_SIMILARITY"] = tolerance
         for name in boxes:
@@ -318,6 +316,6 @@ async def test_what_a_dead_crawl_found_does_not_count(settings, call, policy):
     engine.dispose()
     options = ["--database", settings["SIMHASH_DATABASE_URL"], "--status", "changed"]
     for more in ([], ["--since", 1]):
-        out = call("changes", *options, *more)[1]
+        out = call("changes", "--json", *options, *more)[1]
         assert len(out.splitlines()) == (policy == "keep")
     assert call("changes", *options, "--run", 2)[0] == (0 if policy == "keep" else 2)

@@ -16,7 +16,10 @@ import pytest
 import scrapy
 from loopback import PageSpider, crawl, in_batch, path_of
 from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage, ItemFilter
+from scrapy.pipelines.files import FilesPipeline
 from scrapy.utils.defer import deferred_f_from_coro_f
+
+from scrapy_simhash import SimhashPipeline
 
 GROUPS, COPIES = 6, 3
 PATHS = in_batch(GROUPS, COPIES)
@@ -236,6 +239,33 @@ async def test_a_crawl_that_stores_nothing_is_warned(settings, urls, caplog, wit
     if warns:
         assert "-s SIMHASH_ENABLED=0" in warnings[0]
         assert "\n" not in warnings[0]
+
+
+class Files(FilesPipeline):
+    """Of a project: it downloads files."""
+
+
+BEFORE = {"ITEM_PIPELINES": {Stores: 50}}
+REPORTS = {"SIMHASH_ON_DUPLICATE": "report"}
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (BEFORE, ["item Stores (50)"]),
+        ({"ITEM_PIPELINES": {Stores: 200, Files: 300}}, []),
+        ({"ITEM_PIPELINES": {Stores: 50, Files: 1}}, ["item Stores (50)", "media Files (1)"]),
+        ({"ITEM_PIPELINES": {Stores: 900, SimhashPipeline: 950}}, ["item Stores (900)"]),
+        (BEFORE | REPORTS, []),
+        (BEFORE | REPORTS | {"SIMHASH_KNOWN": "drop"}, ["item Stores (50)"]),
+    ],
+)
+@deferred_f_from_coro_f
+async def test_pipelines_that_get_what_is_dropped_are_named(settings, caplog, given, named):
+    await crawl(PageSpider, settings | {"FILES_STORE": os.devnull, **given})
+    line = re.compile(r"These (item|media) pipelines run .*: [\w.]+\.(\w+ \(\d+\))\. ")
+    found = [line.match(message) for message in caplog.messages]
+    assert [f"{one[1]} {one[2]}" for one in found if one] == named
 
 
 # On the disk

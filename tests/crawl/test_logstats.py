@@ -32,8 +32,8 @@ async def test_the_log_counts_what_was_kept_and_dropped(tmp_path, caplog):
         "What was dropped, and why: scrapy simhash drops --run 1"
     )
     assert last[1] == (
-        "Kept although another item is similar: 1, as these fields differ: page:heading 1. "
-        "To see both values: scrapy simhash drops --kept --run 1"
+        "Kept 1 similar item whose values differ: heading of the page 1. To see both values: "
+        "scrapy simhash drops --kept --run 1"
     )
 
 
@@ -50,6 +50,29 @@ async def test_commands_name_a_database_that_they_would_not_find(tmp_path, caplo
 
 
 @deferred_f_from_coro_f
+async def test_of_a_crawl_that_drops_nothing_it_is_told_what_would_be_dropped(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
+    options = {
+        "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
+        "SIMHASH_ON_DUPLICATE": "report",
+    }
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        await crawl(PageSpider, options, [f"{site}/a", f"{site}/b"])
+    assert "What would be dropped, and why: scrapy simhash drops --run 1" in caplog.text
+
+
+@deferred_f_from_coro_f
+async def test_the_command_is_named_also_if_everything_has_changed(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
+    options, pages = {"SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}"}, {}
+    with serve(pages) as site:
+        for number in range(2):
+            pages["/a"] = article(number)
+            await crawl(PageSpider, options, [f"{site}/a"])
+    assert "1 changed. To list them: scrapy simhash changes --run 2" in caplog.text
+
+
+@deferred_f_from_coro_f
 async def test_unchanged_items_alone_are_no_drops_to_list(tmp_path, caplog):
     caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
     options = {
@@ -59,7 +82,7 @@ async def test_unchanged_items_alone_are_no_drops_to_list(tmp_path, caplog):
     with serve({"/a": article(1)}) as site:
         for _ in range(2):
             await crawl(PageSpider, options, [f"{site}/a"])
-    assert "1 the same page again. More: scrapy simhash stats" in caplog.text
+    assert "1 seen in earlier crawls. More: scrapy simhash stats" in caplog.text
     assert "scrapy simhash drops" not in caplog.text
 
 

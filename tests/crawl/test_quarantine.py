@@ -15,10 +15,11 @@ import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loopback import PageSpider, article, crawl, serve
+from loopback import PageSpider, article, crawl, path_of, serve
 from scrapy import Field, Item
 from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.serialize import ScrapyJSONEncoder
+from visits import IN_ORDER
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.history.drops import unpack_item
@@ -256,7 +257,7 @@ async def test_what_is_pushed_out_of_the_quarantine_is_counted_and_logged(tmp_pa
         ).fetchone()
     assert 1 <= left <= 15
     assert done.stats["quarantine/pushed_out"] == 29 - left
-    message = f"can't be restored any more: {29 - left} (orphans: 0)."
+    message = f"can't be restored any more: {29 - left} (without a stored original: 0)."
     assert caplog.text.count(message) == 1
 
 
@@ -272,3 +273,24 @@ async def test_texts_that_made_room_are_counted_and_the_budget_is_named(tmp_path
     gone = done.stats["index/texts_pushed_out"]
     assert 5 <= gone < 20
     assert f"no longer kept to be compared: {gone}, as SIMHASH_TEXT_BUDGET (5,000 b" in caplog.text
+
+
+@deferred_f_from_coro_f
+async def test_a_later_version_of_the_original_is_still_the_original(call, tmp_path):
+    """The claim of the first version is deleted when the second crawl ends."""
+    database, pages = tmp_path / "index.db", dict[str, bytes]()
+    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{database}", **IN_ORDER}
+    with serve(pages) as site:
+        for day in ("Monday", "Tuesday"):
+            page = article("story").replace(b"</p>", f" It is {day} now.</p>".encode())
+            pages |= {"/story": page, "/copy": page}
+            done = await crawl(PageSpider, settings, [f"{site}/story", f"{site}/copy"])
+            assert [path_of(item["url"]) for item in done.items] == ["/story"]
+    drops = call("drops", "--run", 1, "--json", "--database", database)[1]
+    (drop,) = map(json.loads, drops.splitlines())
+    assert (drop["url"], drop["original"]) == (f"{site}/copy", f"{site}/story")
+    shown = call("show", f"{site}/story", "--json", "--database", database)[1]
+    page = json.loads(shown)
+    (version,) = page["versions"]
+    assert (version["run"], version["group"]) == (2, drop["group"])
+    assert [copy["run"] for copy in page["duplicates"]] == [1, 2]

@@ -17,7 +17,6 @@ from scrapy.extensions.feedexport import FeedExporter, FeedSlot
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.linkextractors import LinkExtractor
 from scrapy.pipelines import ItemPipelineManager
-from scrapy.pipelines.files import FilesPipeline
 from scrapy.spiders import CrawlSpider, Rule
 from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.test import get_crawler
@@ -34,7 +33,7 @@ from scrapy_simhash.crawl.scrapy_internals import (
     is_lazy,
     keep_old_feeds,
     may_know_requests,
-    may_store_after,
+    pipelines_around,
     release_tree,
     replaces_feeds,
     watch_closing,
@@ -191,13 +190,11 @@ def test_the_item_processor_lists_the_pipelines(lost):
     first, last = manager.middlewares
     crawler = crawler_with(scraper=SimpleNamespace(itemproc=manager))
     assert isinstance(last, PassesToo)
-    assert may_store_after(crawler, first)
-    assert not may_store_after(crawler, last)
-    manager.middlewares = (last, FilesPipeline("files", crawler=get_crawler()))
-    assert not may_store_after(crawler, last), "it does not store the item"
+    assert [*map(list, pipelines_around(crawler, first))] == [[], [last]]
+    assert [*map(list, pipelines_around(crawler, last))] == [[first], []]
     # An unknown class of the project.
     crawler.engine.scraper.itemproc = SimpleNamespace()
-    assert may_store_after(crawler, last)
+    assert pipelines_around(crawler, last) is None
     assert lost() == []
 
 
@@ -302,7 +299,7 @@ def use_load():
 
 def use_pipelines():
     manager = ItemPipelineManager.__new__(ItemPipelineManager)
-    assert may_store_after(crawler_with(scraper=SimpleNamespace(itemproc=manager)), None)
+    assert pipelines_around(crawler_with(scraper=SimpleNamespace(itemproc=manager)), None) is None
 
 
 def use_closing():

@@ -54,10 +54,7 @@ def test_products_with_one_text_are_kept_whatever_stands_between_cells(dedupe, d
     assert dedupe("in.csv", content, "--ignore", "name")[0] == rows(header, items[0]).encode()
 
 
-NAMES = (
-    "Kept although another item is similar: 1, as these differ:\n"
-    "  name: 1, as in items 1 and 2: Bed -> Bench\n"
-)
+NAMES = "Kept 1 similar item whose values differ:\n  name: 1, as in items 1 and 2: Bed -> Bench\n"
 
 
 def test_decimal_commas_and_semicolons_in_quotes_are_no_delimiters(dedupe):
@@ -296,7 +293,7 @@ def test_a_page_in_a_feed_is_compared_by_its_main_text_and_its_facts(dedupe):
     ]
     found, told = dedupe("in.jsonl", jsonl(items))
     assert found == jsonl([items[0], *items[2:]])
-    assert "page:title: 1, as in items 1 and 3: A flood -> A fire" in told
+    assert "title of the page: 1, as in items 1 and 3: A flood -> A fire" in told
 
 
 def test_markup_that_can_not_be_parsed_is_compared_without_its_tags(dedupe):

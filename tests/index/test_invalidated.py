@@ -157,7 +157,7 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
     orphans = choose_drops(namespace, orphans=True)
     assert [item for _, item, _ in read_items(namespace, orphans)] == [b"item"]
     (drop,) = read_newest(namespace)
-    assert (drop.orphaned, drop.original, drop.first_seen) == (True, None, None)
+    assert (drop.orphaned, drop.original, drop.first_seen) == (True, "http://a.test/1", None)
     assert [(each.claims, each.orphans) for each in read_runs(namespace)] == [(0, 1)]
     assert count(namespace, "created") == {}
     assert len(read_stored(namespace, limit=10)) == 1, "the dropped one"

@@ -580,6 +580,9 @@ JOB = {
     "about": PROSE,
     "link": "https://jobs.example/1",
 }
+FILE = {"url": "https://a.example/1.pdf", "path": "1.pdf", "checksum": "a1", "status": "cached"}
+MOVED = {"url": "https://b.example/k.pdf", "path": "k.pdf", "checksum": "a1", "status": "uptodate"}
+MANUAL = {"name": "Kettle manual", "text": PROSE, "files": [FILE]}
 QUOTE = {"日期": "2024-05-01", "铜价": "81,230元/吨", "标题": "今日铜价", "正文": PROSE}
 MEETING = {"committee": "Planning", "date": dt.date(2024, 5, 2), "text": PROSE}
 SHARES = {"收盘价": 12.31, "代码": "600519", "简介": PROSE}
@@ -622,6 +625,8 @@ PAIRS: list[tuple[str, dict[str, Any], dict[str, Any], str | None, str | None]] 
     ("quotation, other title", QUOTE, {"标题": "今日铜价行情"}, "标题", None),
     ("meeting of another month", MEETING, {"date": dt.date(2024, 6, 6)}, "date", None),
     ("meeting, date as text", MEETING, {"date": "2024-05-02"}, None, None),
+    ("manual, its file at another URL", MANUAL, {"files": [MOVED]}, None, None),
+    ("manual, another file", MANUAL, {"files": [FILE | {"checksum": "a2"}]}, "files", None),
     ("shares, another day", SHARES, {"收盘价": 12.5}, "收盘价", "收盘价"),
 ]  # fmt: skip
 

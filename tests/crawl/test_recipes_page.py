@@ -1,0 +1,203 @@
+"""The examples of two pages work on sites such as they describe, and print what is shown."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from hosts import proxied
+from loopback import Page, answering
+from site_pages import layout, paragraphs, sentences
+from sources import DOCS, text_of
+
+SECTIONS = [
+    section
+    for page in ("projects.md", "recipes.md")
+    for section in re.split(r"^## ", text_of(DOCS / page), flags=re.MULTILINE)[1:]
+    if "$ scrapy " in section
+]
+SPIDERS = """
+import scrapy
+
+class Prices(scrapy.Spider):
+    name = "prices"
+    start_urls = ["http://shop.example/"]
+
+    def parse(self, response):
+        yield from response.follow_all(css="main a", callback=self.product)
+
+    def product(self, response):
+        texts = {name: response.css(f".{name}::text").get() for name in ("sku", "price", "stock")}
+        yield {"url": response.url, "name": response.css("h1::text").get(), **texts}
+
+class News(scrapy.Spider):
+    name = "news"
+    start_urls = [f"http://{name}.example/" for name in ("wire", "gazette", "herald")]
+
+    def parse(self, response):
+        yield from response.follow_all(css="main a", callback=self.story)
+
+    def story(self, response):
+        yield {
+            "url": response.url,
+            "headline": response.css("h1::text").get(),
+            "author": response.css(".author::text").get(),
+            "text": "\\n".join(response.css(".story p::text").getall()),
+        }
+
+class Forum(scrapy.Spider):
+    name = "forum"
+    start_urls = ["http://forum.example/thread/7", "http://forum.example/last/7"]
+
+    def parse(self, response):
+        for post in response.css(".post"):
+            yield {
+                "id": post.attrib["id"],
+                "author": post.css(".author::text").get(),
+                "likes": post.css(".likes::text").get(),
+                "text": post.css("p::text").get(),
+                "thread": response.css("h1::text").get(),
+            }
+"""
+PIPELINES = """
+class CleanPipeline:
+    def process_item(self, item):
+        return item
+
+class SqlPipeline(CleanPipeline):
+    pass
+"""
+
+
+def shop(path: str, visit: int) -> bytes | None:
+    products = {"lamp": "19.90 17.90", "chair": "49.00 49.00", "desk": "120.00 120.00"}
+    if path == "/":
+        links = "".join(f"<a href='/{name}'>{name}</a> " for name in products)
+        return layout("shop", "Shop", f"<a href='/lamp?from=sale'>sale</a> {links}")
+    name = path[1:].partition("?")[0]
+    stock = len(name) + visit
+    main = (
+        f"<b class='sku'>{name.upper()}-1</b><b class='price'>{products[name].split()[visit]} EUR"
+        f"</b><i class='stock'>{stock} in stock</i><p>A {name} of oak.</p>"
+    )
+    also = f"<h2>You may like</h2>{paragraphs(sentences((visit, path), 60))}"
+    return layout("shop", f"Oak {name}", main + also)
+
+
+STORY = (
+    "The ferry to the northern islands will sail again on Friday, the harbour office said.",
+    "Storms had kept all boats in port for nine days, and shops had run short of bread and fuel.",
+    "The first crossing carries post, medicine and flour, which volunteers loaded at night.",
+    "Passengers can book from noon on the quay, where the ticket hall opens again after a winter.",
+)
+
+
+def news(host: str, path: str, visit: int) -> bytes | None:
+    names = {"wire": "Ferry sails again", "gazette": "Islands get their ferry back"}
+    if path == "/":
+        own = "<a href='/ferry'>Ferry</a>" if host in names else "<a href='/market'>Market</a>"
+        return layout(host, host, own)
+    texts = STORY if host in names else (sentences("market", 80),)
+    if visit and host == "wire":
+        texts = (texts[0].replace("Friday", "Saturday"), *texts[1:])
+    author = "By our island desk" if host == "wire" else "Staff"
+    story = f"<i class='author'>{author}</i><div class='story'>{paragraphs(*texts)}</div>"
+    return layout(host, names.get(host, "A market in spring"), story)
+
+
+def forum(path: str, visit: int) -> bytes | None:
+    posts = [("101", "Ann", 40), ("102", "Ben", 12), ("103", "Cy", 50)]
+    if visit:
+        posts.append(("104", "Ann", 30))
+    main = "".join(
+        f"<div class='post' id='{number}'><b class='author'>{author}</b>"
+        f"<i class='likes'>{len(author) + visit * 3} likes</i>"
+        f"<p>{sentences(number, words)}</p></div>"
+        for number, author, words in posts
+    )
+    return layout("forum", "Which lamp oil?", main)
+
+
+class Sites:
+    """What the hosts show at each visit."""
+
+    visit = -1
+
+    def __call__(self, url: str) -> bytes | Page | None:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").removesuffix(".example")
+        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        if parts.path == "/robots.txt":
+            return None
+        show: dict[str, Callable[[str, int], bytes | None]] = {"shop": shop, "forum": forum}
+        return show[host](path, self.visit) if host in show else news(host, path, self.visit)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = shop.settings\n")
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/__init__.py").touch()
+    (tmp_path / "shop/spiders.py").write_text(SPIDERS)
+    (tmp_path / "shop/pipelines.py").write_text(PIPELINES)
+    return tmp_path
+
+
+def examples_of(section: str) -> Iterator[tuple[str, str]]:
+    """Settings, each with "", and commands, each with the output that the page shows."""
+    for kind, block in re.findall(r"^```(\w+)\n(.*?)^```$", section, re.DOTALL | re.MULTILINE):
+        if kind == "python":
+            yield block, ""
+        else:
+            for command in block.removeprefix("$ ").split("\n$ "):
+                line, _, output = command.partition("\n")
+                yield f"$ {line}", output.strip()
+
+
+def settings(given: str) -> str:
+    return (
+        'ADDONS = {"scrapy_simhash.Addon": 500}\nSPIDER_MODULES = ["shop.spiders"]\n'
+        "CONCURRENT_REQUESTS = 1\nTELNETCONSOLE_ENABLED = False\nSIMHASH_TIMEOUT = 60\n"
+    ) + given
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.partition("\n")[0])
+def test_the_commands_of_a_section_print_what_the_page_shows(project: Path, section: str) -> None:
+    (project / "shop/settings.py").write_text(settings(""))
+    sites = Sites()
+    with answering(sites) as proxy:
+        environment = proxied({"ALL_HOSTS": proxy}) | {"COLUMNS": "100"}
+        environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+        for example, shown in examples_of(section):
+            if not example.startswith("$ "):
+                named = re.match(r"# (\S+)\n", example)
+                path, text = (
+                    (named[1], example) if named else ("shop/settings.py", settings(example))
+                )
+                (project / path).write_text(text)
+                continue
+            words = shlex.split(example, comments=True)[1:]
+            is_crawl = words[1] == "crawl"
+            sites.visit += is_crawl or words[2] == "try"
+            done = subprocess.run(
+                words,
+                cwd=project,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr
+            printed = done.stdout
+            if is_crawl:
+                lines = re.findall(r"\[scrapy_simhash.crawl.(?:components|end)\] (.*)", done.stderr)
+                printed = "\n".join(lines)
+            assert printed.strip() == shown or not shown, example
