@@ -31,6 +31,7 @@ from typing import Any
 import pytest
 from sources import ROOT, trees
 
+from scrapy_simhash.feed.csv_file import Dialect
 from scrapy_simhash.text.html import _has_long_tag
 
 METHODS = {"match", "fullmatch", "search", "sub", "subn", "findall", "finditer", "split"}
@@ -40,8 +41,19 @@ pytestmark = pytest.mark.skipif(
 
 REPEATS = (MAX_REPEAT, MIN_REPEAT, POSSESSIVE_REPEAT)
 
-# Modules with a pattern of parts that are known only at run time: alternative fixed texts.
-OTHERS = {"scrapy_simhash.db.passwords", "scrapy_simhash.item.state"}
+# Modules with a pattern of parts that are known only at run time: alternative fixed texts, and the
+# dialects of tables.
+OTHERS = {
+    "scrapy_simhash.db.passwords",
+    "scrapy_simhash.feed.csv_file",
+    "scrapy_simhash.item.state",
+}
+DIALECTS = (
+    Dialect(),
+    Dialect(escapechar="\\"),
+    Dialect(quotechar=None),
+    Dialect(quotechar=None, escapechar="\\"),
+)
 
 # Characters of the texts that are compared.
 SHORT, LONG = 2500, 10_000
@@ -312,6 +324,14 @@ class TestPackage:
     @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda one: ascii(one.pattern)[:50])
     def test_time_is_linear(self, pattern):
         assert slow_text(pattern, PATTERNS[pattern]) is None
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("dialect", DIALECTS)
+    @pytest.mark.parametrize("is_whole", [True, False])
+    def test_time_is_linear_for_every_dialect(self, dialect, is_whole):
+        cell, row = dialect.grammar(is_whole=is_whole)
+        assert slow_text(cell, {"findall"}) is None
+        assert slow_text(row, {"match"}) is None
 
     @pytest.mark.parametrize(
         "part", ["<a", "<x=/", "<a b='>", "<a b='> <a b=\">", "<a b='> \" ", "<a b=\"> ' "]

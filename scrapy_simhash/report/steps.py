@@ -111,13 +111,13 @@ def _avoidable(drops: Iterable[Pair], patterns: Iterable[Pattern]) -> Iterator[A
     for added, count in _often(views):
         yield Advice(
             f"LinkExtractor(deny=[{f'{re.escape(added)}(/|$)'!r}])",
-            f"{count:,} duplicates had `{added}` in the path of one URL. If that is another view "
+            f"{_duplicates(count)} had `{added}` in the path of one URL. If that is another view "
             "of the same page, do not follow links to it",
         )
     for name, count in _often(names):
         yield Advice(
             "",
-            f"{count:,} duplicates have another `{shortened(name, LONGEST_NAME)}` in the URL than "
+            f"{_duplicates(count)} have another `{shortened(name, LONGEST_NAME)}` in the URL than "
             f"their originals. There is no rule for it: that needs {LEAST} different pages in one "
             "folder of a site, none of which changes with it",
         )
@@ -145,10 +145,14 @@ def _mirrors(pairs: Sequence[tuple[str, str]]) -> Iterator[Advice]:
             )
             yield Advice(
                 f"LinkExtractor(deny_domains=[{mirror!r}])",
-                f"{count:,} duplicates had the same path on `{mirror}` and `{other}`. If one is a "
+                f"{_duplicates(count)} had the same path on `{mirror}` and `{other}`. If one is a "
                 "mirror of the other, follow links to one of them only",
             )
 
 
 def _often(found: Counter[Any]) -> list[tuple[Any, int]]:
     return [(one, count) for one, count in found.most_common(3) if count >= LEAST]
+
+
+def _duplicates(count: int) -> str:
+    return f"{count:,} {plural(count, 'duplicate')}"

@@ -229,7 +229,7 @@ def test_no_secret_of_a_url_is_shown_to_people_or_programs(
         shown += out + err
     assert call("report", "-o", tmp_path / "report.html", "--database", crawled)[0] == 0
     shown += contents_of(tmp_path / "report.html")
-    assert shown.count("http://ann:***@a.test/é?next=%2F%3Fcode%3D***&token=***#key=***") > 10
+    assert shown.count("http://ann:***@a.test/é?next=%2F%3Fcode%3D***&token=***#key=***") >= 10
     assert "s3cr3t" not in shown
     out = call("restore", "--with-original", "--database", crawled)[1]
     restored = json.loads(out)
