@@ -197,10 +197,11 @@ class Database:
             while True:
                 try:
                     with self.engine.connect() as connection, connection.begin():
-                        wait.has_lock = False
+                        wait.has_lock = wait.at_commit = False
                         self._set_durability(connection)
                         connection.info[ON_LOCK] = wait.note_lock
                         done = work(connection, wait.in_doubt)
+                        wait.at_commit = True
                 except SQLAlchemyError as error:
                     is_refused = is_too_large(error, cuts=wait.cuts)
                     if is_refused or not wait.tries_again(error):

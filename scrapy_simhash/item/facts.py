@@ -48,7 +48,7 @@ DETAILS = "page:details"
 OTHERS = "(others)"
 _CODE = re.compile(r"(?=\D*\d)[\w./-]+")
 # Parts of a date that either of two items may lack, with their kinds.
-_TIMES = {"year": YEAR, "time": TIME, "seconds": TIME, "zone": TIME}
+_TIMES = {"day": YEAR, "days": YEAR, "year": YEAR, "time": TIME, "seconds": TIME, "zone": TIME}
 _PARTS = frozenset(_TIMES.values())
 
 
@@ -336,7 +336,7 @@ def _numbered(fields: Mapping[str, Folded], secret: bytes) -> Iterator[tuple[int
 
 
 def _times(fields: Mapping[str, Folded]) -> dict[str, Folded]:
-    """The years and times of dates as facts of their own."""
+    """The days, years and times of dates as facts of their own."""
     return {
         f"{name} ({part})": Folded(STATE if value.kind == STATE else kind, text)
         for name, value in fields.items()

@@ -65,8 +65,9 @@ _LANGUAGE = re.compile("[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*")
 class Folded(NamedTuple):
     """The value of a field in one notation, which must never change: hashes of it are stored.
 
-    Of a date the day of the year is the text, and `time` its year, its hours and minutes, its
-    seconds, and its time zone, "" where unknown.
+    Of a date the numbers of month and day are the text. In `time` are the day where these have an
+    order that matters, the days that it may be where either may be the month, as in 03/04/2024, its
+    year, its hours and minutes, its seconds, and its time zone; "" where unknown.
     """
 
     kind: int
@@ -213,8 +214,11 @@ def _date(name: Name, text: str) -> Folded | None:
     written = read_date(text)
     if written is None or not written.days:
         return None
-    # Two days, in their order, where either number may be the month.
-    return Folded(TEXT, f"t:{'|'.join(written.days)}", written[1:])
+    day, *others = written.days
+    one, two = sorted(day.split("-"))
+    order = day if not others and one != two <= "12" else ""
+    either = "|".join(written.days) if others else ""
+    return Folded(TEXT, f"t:{one}-{two}", (order, either, *written[1:]))
 
 
 def _list(name: Name, values: list[Any]) -> Folded | None:

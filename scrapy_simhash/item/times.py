@@ -45,7 +45,7 @@ _WORDS = _WEEKDAYS | listed(
     "updated last modified edited 发布时间 发布于 更新时间 更新于 时间 日期"
 )
 _DATE = re.compile(
-    r"(?<!\d)(?:(\d{4})([-/.]) ?(\d\d?)\2 ?(\d\d?)|(\d\d?)([-/.]) ?(\d\d?)\6 ?(\d{4}))(?!\d)",
+    r"(?<!\d)(?:(\d{4})([-/.]) ?(\d\d?)\2 ?(\d\d?)|(\d\d?)([-/.]) ?(\d\d?)\6 ?(\d{4}|\d\d))(?!\d)",
     re.ASCII,
 )
 # A day without a year: with the units of the next one, or in front of a time.
@@ -61,7 +61,8 @@ _CLOCK = re.compile(
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _MONTH = "|".join(_MONTHS)
 _HINT = re.compile(
-    rf"\d(?:\d{{3}}(?!\d)| ?[:h时時點点시月월]|(?:st|nd|rd|th|\.)? (?:de |of )?(?:{_MONTH}))"
+    r"\d(?:\d{3}(?!\d)|([-/.]) ?\d\d?\1 ?\d\d(?!\d)| ?[:h时時點点시月월]"
+    rf"|(?:st|nd|rd|th|\.)? (?:de |of )?(?:{_MONTH}))"
     rf"|(?:{_MONTH})\.? \d"
 )
 _ALLOWED = re.compile(r"[\w\s,.;:|()/·•+-]+")
@@ -228,7 +229,8 @@ def _days(groups: Sequence[str], *, has_units: bool) -> tuple[list[str], str]:
         is_clear = has_units or mark == "-"
     else:
         first, _, month, day, one, mark, two, last = groups
-        year = first or last
+        # As POSIX reads two digits.
+        year = first or (last if len(last) == 4 else f"{'19' if last > '68' else '20'}{last}")
         is_clear, either = bool(first), (month, day) if first else (one, two)
     pairs = [either] if is_clear else [either[::-1]] if mark == "." else [either, either[::-1]]
     # Valid in a leap year, if there is none.

@@ -6,6 +6,7 @@ import copy
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from fuzz.grammar import PAGE, Product, bodies, items, prose, values
@@ -57,13 +58,16 @@ def decide_in_turn(
     return found
 
 
-def content_of(value: Any) -> Any:
+def content_of(value: Any, depth: int = 60) -> Any:
     """The content of a value, extracted independently; other content gives another result."""
+    if not depth:  # it contains itself
+        return ("deep", repr(value))
+    content = partial(content_of, depth=depth - 1)
     if isinstance(value, Mapping):
-        fields = ((str(key), content_of(inner)) for key, inner in value.items())
+        fields = ((str(key), content(inner)) for key, inner in value.items())
         return ("d", frozenset((key, inner) for key, inner in fields if inner is not None))
     if isinstance(value, (list, tuple, set, frozenset)):
-        inside = frozenset(one for inner in value if (one := content_of(inner)) is not None)
+        inside = frozenset(one for inner in value if (one := content(inner)) is not None)
         return ("l", inside) if inside else None
     if isinstance(value, str):
         text = str.__str__(value)
@@ -77,7 +81,7 @@ def content_of(value: Any) -> Any:
     if isinstance(value, (bool, float, Decimal, dt.date, dt.time, dt.timedelta)):
         return (type(value).__name__, str(value))
     if isinstance(value, Product):
-        return content_of(ItemAdapter(value).asdict())
+        return content(ItemAdapter(value).asdict())
     return (type(value).__name__, str(value))
 
 

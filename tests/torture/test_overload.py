@@ -32,8 +32,8 @@ from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.simhash.shingles import Shingles
 
 #: Seconds of each statement of SQLite, of which one transaction takes some thirty; and of each
-#: answer that PostgreSQL is waited for, of which it takes five.
-DELAYS = {"sqlite": 0.01, "postgresql": 0.06}
+#: answer that PostgreSQL is waited for, of which it takes some twelve under the lock.
+DELAYS = {"sqlite": 0.01, "postgresql": 0.025}
 #: How many items of one crawl are on their way at a time.
 AT_ONCE = 16
 SECRET = "0b" * 32
