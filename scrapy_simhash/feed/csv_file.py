@@ -196,10 +196,12 @@ class CsvFile(TextFile):
             yield text
 
     def _rows(self) -> Generator[_Row]:
-        """The rows behind the header."""
+        """The rows behind the header, which each crawl that appended to the file wrote again."""
+        header = self._header.cells
         with closing(self._read()) as rows:
             next(rows, None)
-            yield from rows
+            # In a list of words any one may be that of the header.
+            yield from (row for row in rows if row.cells != header or len(header) < 2)
 
     def _read(self) -> Generator[_Row]:
         """All rows, each with the blank lines before it; none is longer than allowed."""

@@ -125,6 +125,16 @@ def test_columns_of_one_name_are_told_apart(dedupe):
     assert dedupe("in.csv", content, "--ignore", "tag")[0].count(b"\n") == 2
 
 
+def test_a_header_is_no_item_where_a_second_crawl_appended_to_the_file(dedupe):
+    header, one, other = "title,text", f"Bed,{BLURB}", f"Bench,{BLURB}"
+    content = rows(header, one, "", header, one, other, header).encode()
+    found, told = dedupe("in.csv", content)
+    assert found == rows(header, one, other).encode()
+    assert told.startswith("3 items read, 2 kept, 1 dropped")
+    words = rows("word", "a", "word").encode()
+    assert dedupe("in.csv", words)[0] == words
+
+
 def test_rows_that_do_not_fit_the_header_are_rejected_and_nothing_is_lost(dedupe, tmp_path):
     bad = ["Bed,a blurb, and more,9", "Bench"]
     good = [f"Chest,{BLURB},9", "Desk,short,9,,"]

@@ -167,10 +167,10 @@ def test_feeds_of_csv(content: bytes) -> None:
     if parts is None:
         return
     kept, dropped = (read(b"".join(part)) for part in parts)
-    given = read(content)
-    # Both have the header, and no row is lost.
-    assert sorted(kept[1:] + dropped[1:]) == sorted(given[1:])
-    header = given[0] if given else []
+    header, *given = read(content) or [[]]
+    # Both have the header, which is no item where it stands again, and no row is lost.
+    given = [row for row in given if row != header or len(header) < 2]
+    assert sorted(kept[1:] + dropped[1:]) == sorted(given)
     stored = [row_says(header, row) for row in kept[1:]]
     for row in dropped[1:]:
         assert row_says(header, row) in stored
