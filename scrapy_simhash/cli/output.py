@@ -253,6 +253,7 @@ def wrapped(pieces: Iterable[Piece], width: int, most: int = 10_000) -> Text:
                 continue
             needed = cell_len(unit.rstrip())
             if (most := most - needed) < 0:
+                text.rstrip()
                 text.append("…" if room > 0 or not text else "\n…")
                 return text
             if needed > room and text:
@@ -261,4 +262,5 @@ def wrapped(pieces: Iterable[Piece], width: int, most: int = 10_000) -> Text:
                 room = width
             room = (room or width) - cell_len(unit)
             text.append(unit, _MARKS[piece.mark][2])
+    text.rstrip()
     return text

@@ -222,6 +222,7 @@ def test_no_secret_of_a_url_is_shown_to_people_or_programs(
     call, crawled, tmp_path, monkeypatch, is_terminal
 ):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    monkeypatch.setenv("COLUMNS", "300")
     shown = ""
     for command, *options in [*READING, *([*one, "--json"] for one in READING)]:
         code, out, err = call(command, *options, "--database", crawled)
