@@ -824,6 +824,17 @@ def test_a_kept_item_has_both_values_and_its_true_similarity(crawled):
     assert (row["about"], row["similarity"]) == ("", pytest.approx(jaccard(*exact), abs=1e-4))
 
 
+def test_a_fact_of_the_page_is_named_as_such_with_both_values(address, tmp_path):
+    with Index(address) as index:
+        for price in ("4 EUR", "5 EUR"):
+            facts = Facts.of({"page:price": fold(name_of("page:price"), price)})
+            document = index.document(prose(1), key=price, facts=facts)
+            document.values = {"page:price": price}
+            index.confirm(*index.execute(claims=[document]))
+    (row,) = rows_of(written(address, tmp_path, similarity=0.9))
+    assert row["fields"] == [["price of the page", "4 EUR", "5 EUR"]]
+
+
 @pytest.mark.parametrize("is_known", [True, False])
 def test_without_texts_similarities_are_estimates(address, tmp_path, is_known):
     with Index(address, text_budget=1 << 20 if is_known else 0) as index:
