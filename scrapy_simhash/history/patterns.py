@@ -81,7 +81,7 @@ def make_rules(
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Rules for duplicate-url-discarder that remove parameters, one for each place.
 
-    Beside them, the reason for each part that only repeats pages and has no rule. A rule ignores
+    Beside them, the reason for each part that mostly repeats pages and has no rule. A rule ignores
     case, "www." and default ports, so a contradiction at such a place prevents it. Where the place
     has a wildcard, the rule is for the whole host, so any contradiction there does.
     """
@@ -92,9 +92,13 @@ def make_rules(
     for one in found:
         place, _, name = one.part.partition("?")
         matched = _matched(one.part)
-        if one.repeats < least:
+        if one.compared - one.groups < least or one.contradicted * 2 > one.groups:
             continue
-        if not name:
+        if one.contradicted:
+            reasons[one.part] = (
+                f"{one.contradicted:,} of {one.groups:,} different pages change with it"
+            )
+        elif not name:
             reasons[one.part] = "no rule tells dates and facets in paths from folders"
         elif one.groups < least:
             reasons[one.part] = (

@@ -213,10 +213,9 @@ def _view(subject: Subject) -> dict[str, Any]:
 def _runs(subject: Subject, shown: Collection[int | None]) -> Iterator[dict[str, Any]]:
     """The newest runs, with what became of the items of each."""
     for row in subject.runs[:_MOST_RUNS]:
-        stats = sum_stats([row.stats])
-        dropped = int(stats.get("dropped", row.drops))
-        kept = int(stats["checked"]) - dropped if "checked" in stats else row.claims
+        _, kept, dropped = row.counts or (0, row.claims, row.drops)
         counts = {"kept": kept, "dropped": dropped}
+        stats = sum_stats([row.stats])
         counts |= {name: int(stats.get(f"changes/{name}", 0)) for name in ("new", "changed")}
         if any(one.orphans for one in subject.runs):
             counts["orphans"] = row.orphans

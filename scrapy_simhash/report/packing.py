@@ -14,7 +14,7 @@ from scrapy_simhash.item.addresses import site
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.report.subject import Subject
-from scrapy_simhash.report.verdict import action_in_words, changed_fields, field_label, readable
+from scrapy_simhash.report.verdict import action_in_words, changed_fields, field_label
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.visible import shortened, visible
 
@@ -112,7 +112,7 @@ def _listed(subject: Subject, number: int, row: Pair | Change, detail: int = -1)
     mine, stored = row.mine.values, row.stored.values
     names = {name.lower(): name for name in (*stored, *mine)}
     title = next((names[name] for name in _TITLES if name in names), "")
-    fields = [readable(name, *both) for name, both in differing(mine, stored).items()]
+    fields = [(name, *both) for name, both in differing(mine, stored).items()]
     about = "about " if row.estimated else ""
     if isinstance(row, Change):
         key, original = f"c{number}", row.origin or row.url
@@ -134,7 +134,7 @@ def _listed(subject: Subject, number: int, row: Pair | Change, detail: int = -1)
         action += ", orphan" if row.orphaned else ""
         means = "" if is_kept else how(row)
         if is_kept:
-            reason = field_label(row.differs)
+            reason = row.differs
             fields = [one for one in fields if one[0] == reason] or [(reason, None, None)]
         first_seen, distance, can_be_restored = row.first_seen, row.distance, row.has_item
     return {
@@ -153,7 +153,10 @@ def _listed(subject: Subject, number: int, row: Pair | Change, detail: int = -1)
         "action": action,
         "run": row.run,
         "detail": detail,
-        "fields": [[_shown(value, _SHORT) for value in one] for one in fields],
+        "fields": [
+            [field_label(name), *(_shown(value, _SHORT) for value in values)]
+            for name, *values in fields
+        ],
         "restorable": can_be_restored,
         "site": shortened(site(row.url) or "(no site)", 80),
         "distance": distance,
@@ -167,8 +170,10 @@ def _compared(row: Pair | Change) -> list[Any] | None:
     both = (text and visible(text[:LONGEST])[:LONGEST] for text in (stored.text, mine.text))
     text, steps = difference(*both) if mine.text and stored.text else ("", None)
     names = {**mine.values, **stored.values} if mine.values and stored.values else ()
-    both_values = (readable(name, mine.values.get(name), stored.values.get(name)) for name in names)
-    fields = [[shortened(name, _SHORT), *map(_shown, values)] for name, *values in both_values]
+    fields = [
+        [field_label(name), _shown(mine.values.get(name)), _shown(stored.values.get(name))]
+        for name in names
+    ]
     return [text, steps, fields] if steps is not None or fields else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from scrapy_simhash.history.advice import Advice
@@ -34,7 +34,7 @@ def steps(subject: Subject) -> Iterator[Advice]:
     yield from noise if len(changes) > len(duplicates) else []
     if subject.counts:
         yield from _repeating(subject)
-    yield from _avoidable(duplicates, subject.patterns)
+    yield from _avoidable(duplicates, subject.patterns, subject.unruled)
     yield from noise if len(changes) <= len(duplicates) else []
 
 
@@ -92,7 +92,9 @@ def _repeating(subject: Subject) -> Iterator[Advice]:
         )
 
 
-def _avoidable(drops: Iterable[Pair], patterns: Iterable[Pattern]) -> Iterator[Advice]:
+def _avoidable(
+    drops: Iterable[Pair], patterns: Iterable[Pattern], unruled: Mapping[str, str]
+) -> Iterator[Advice]:
     """What else made the URLs of duplicates, and how not to crawl them.
 
     The patterns are parts of URLs that only repeat pages: these are known already.
@@ -114,12 +116,13 @@ def _avoidable(drops: Iterable[Pair], patterns: Iterable[Pattern]) -> Iterator[A
             f"{_duplicates(count)} had `{added}` in the path of one URL. If that is another view "
             "of the same page, do not follow links to it",
         )
+    reasons = {part.partition("?")[2]: reason for part, reason in unruled.items()}
+    needed = f"that needs {LEAST} different pages in one folder, none of which changes with it"
     for name, count in _often(names):
         yield Advice(
             "",
             f"{_duplicates(count)} have another `{shortened(name, LONGEST_NAME)}` in the URL than "
-            f"their originals. There is no rule for it: that needs {LEAST} different pages in one "
-            "folder of a site, none of which changes with it",
+            f"their originals. There is no rule for it: {reasons.get(name, needed)}",
         )
 
 

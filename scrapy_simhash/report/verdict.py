@@ -211,27 +211,19 @@ def findings(subject: Subject) -> Iterator[Finding]:
     fields = Counter(name for one in changes for name, *_ in changed_fields(one))
     urls = {name: one.url for one in changes for name, *_ in changed_fields(one)}
     for name, count in fields.most_common(_MOST):
-        shown = {"changes-action": "changed", "changes-field": shortened(name, 80)}
-        what = f"in `{shortened(name, 80)}`"
-        if name == TEXT or name.startswith("("):
-            what = f"in the {name.strip('()')}"
+        label = field_label(name)
+        shown = {"changes-action": "changed", "changes-field": label}
+        what = f"in the {label}" if name == TEXT or name in _PARTS else f"in `{label}`"
         yield found("changed", what, count, (urls[name], ""), **shown)
     for count, reason in skipped(subject.stats)[:_MOST]:
         yield found("not compared", reason, count)
-
-
-def readable(name: str, *values: str | None) -> tuple[str, str | None, str | None]:
-    """A field with both values, for people: a hash is no value."""
-    if name == DETAILS:
-        return f"({field_label(name)})", None, None
-    return name, values[0], values[1]
 
 
 def changed_fields(change: Change) -> list[tuple[str, str | None, str | None]]:
     """The fields that changed with both values, without facts of the page that repeat one."""
     own = [values for name, values in change.fields.items() if not name.startswith(PAGE)]
     found = [
-        readable(name, *values)
+        (name, values[0], values[1])
         for name, values in change.fields.items()
         if not name.startswith(PAGE) or values not in own
     ]

@@ -99,14 +99,18 @@ def test_each_part_without_a_rule_has_a_reason(call, tmp_path):
     pages += [(f"http://a.test/x|y/{n}?sid={s}", f"x {n}") for n in range(20) for s in "ab"]
     pages += [(f"http://b.test/p{n}.html?sid={s}", f"p {n}") for n in range(20) for s in "ab"]
     pages += [(f"http://b.test/ticket/1?sid={s}", f"ticket {s}") for s in "ab"]
+    # One page has changed between two downloads.
+    pages += [(f"http://c.test/i/{n}?sid={s}", f"i {n}") for n in range(30) for s in "ab"]
+    pages += [("http://c.test/i/1?sid=c", "i 1 later")]
     with Index(f"sqlite:///{path}", namespace="n") as index:
         meet(index, pages)
     out = call("patterns", "--database", path, "--rules", rules)[1]
-    assert out.splitlines()[-5:] == [
+    assert out.splitlines()[-6:] == [
         "No rule for a.test/events/*: no rule tells dates and facets in paths from folders.",
         "No rule for a.test/list/?page: it was seen on 3 different pages, and a rule needs 20.",
         "No rule for a.test/x|y/?sid: its folder has a character that rules take for a wildcard.",
         "No rule for b.test/*.html?sid: it leads to different pages where the rule would apply.",
+        "No rule for c.test/i/?sid: 1 of 30 different pages change with it.",
         f"0 rules written to {rules}.",
     ]
 
