@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -137,27 +137,27 @@ class _Scanner:
 
     def pieces(self) -> Generator[_Piece]:
         """The elements; the last piece has none."""
-        pattern = _FIRST
+        match = _FIRST.match
         while True:
-            before = self._size_of(pattern)
+            before = self._size_of(match)
             place = self._start + before
             if end := _END.match(self._text, place):
                 if end.end() < len(self._text):
                     raise self._error("something stands behind the end of the array")
                 if self._read():
                     continue
-                yield _Piece(self._text[place if pattern is _FIRST else self._start :], b"")
+                yield _Piece(self._text[place if self._number == 1 else self._start :], b"")
                 return
             size = self._size_of_value(before)
             place = self._start + before
             stop = place + size
             yield _Piece(self._text[self._start : place], self._text[place:stop])
-            self._start, self._number, pattern = stop, self._number + 1, _BETWEEN
+            self._start, self._number, match = stop, self._number + 1, _BETWEEN.match
 
-    def _size_of(self, pattern: re.Pattern[bytes]) -> int:
+    def _size_of(self, match: Callable[[bytes, int], re.Match[bytes] | None]) -> int:
         """The size of what stands before the next element or the end."""
         while True:
-            found = pattern.match(self._text, self._start)
+            found = match(self._text, self._start)
             if found and found.end() < len(self._text):
                 return found.end() - self._start
             self._read_more()
