@@ -710,6 +710,32 @@ def test_a_time_of_day_may_be_missing_from_a_date() -> None:
     assert on_one_site(time, {"date": "2023-05-01 14:45"}) == "date"
 
 
+@pytest.mark.parametrize("date", ["12/05/24", "12/05/2024", "05/12/24 08:30", "5-12-2024"])
+@pytest.mark.parametrize("other", ["12 May 2024", "2024-12-05", "5 Dec", "2024年5月12日 08:30"])
+def test_a_date_in_numbers_agrees_with_both_days_that_it_may_be(date: str, other: str) -> None:
+    one, two = {"date": date}, {"date": other}
+    assert on_one_site(one, two) is on_one_site(two, one) is None
+
+
+@pytest.mark.parametrize(
+    ("date", "other"),
+    [
+        ("12/05/24", "05/12/24"),
+        ("12/05/24", "12/06/24"),
+        ("12/05/24", "12/05/23"),
+        ("12/05/24", "1924-05-12"),
+        ("12/05/24", "13 May 2024"),
+        ("12.05.24", "05.12.24"),
+        ("12.05.24", "5 Dec 2024"),
+        ("2024-05-12", "2024-12-05"),
+        ("12/05/69", "2069-05-12"),
+    ],
+)
+def test_dates_that_can_be_no_day_in_common_differ(date: str, other: str) -> None:
+    one, two = {"date": date}, {"date": other}
+    assert on_one_site(one, two) == on_one_site(two, one) == "date"
+
+
 def test_fields_of_a_metadata_field_are_facts_of_their_own() -> None:
     assert names({"metadata": {"sku": "X", "probability": 0.9}}) == ["metadata.sku"]
 
