@@ -46,23 +46,38 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Changes:
-    """How a text differs from an earlier one, in its order; the words of the shorter text."""
+    """How a text differs from an earlier one, in its order.
+
+    Attributes:
+        all: where it does; not where nothing but an end of the earlier one is gone.
+        length: the words of the shorter text.
+        is_cut: whether the earlier one is longer.
+    """
 
     all: Sequence[Change]
     length: float
+    is_cut: bool = False
 
     @classmethod
     def of(cls, new: str, old: str) -> Changes:
         """Compare two texts."""
         if (core := native.core) is None:
             ours, theirs = tokens(new), tokens(old)
-            return cls(_changes(ours, theirs), min(_words(ours), _words(theirs)))
+            return cls._of(_changes(ours, theirs), _words(ours), _words(theirs))
         made = core.changes(new, old, fold_table(), False)
         if made is None:
             made = core.changes(normal(new), normal(old), fold_table(), True)
         found, *words = made  # type: ignore[misc]  # a normalised text is never refused
         changes = [Change(a.split(), b.split(), *around) for a, b, *around in found]
-        return cls(changes, min(words))
+        return cls._of(changes, *words)
+
+    @classmethod
+    def _of(cls, changes: Sequence[Change], new: float, old: float) -> Changes:
+        return cls(changes, min(new, old), new < old)
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return self.is_cut or bool(self.all)
 
     def replaces_passage(self) -> bool:
         """Whether a passage stands in place of another one, between the same words."""

@@ -164,19 +164,32 @@ def preference(one: Met) -> tuple[bool, float, int, int]:
     return one.claim.state == PENDING, -(one.similarity or 0.0), one.distance, one.claim.id
 
 
-def is_unchanged(mine: Row, old: Row | Place, similarity: float | None, rule: Rule) -> bool:
-    """Whether a document has the content that an earlier version had."""
+def is_unchanged(mine: Row, old: Row | Place, met: Met | None, rule: Rule) -> bool:
+    """Whether a document has the content that an earlier version had, but for its state.
+
+    `met` is that version, if it is a claim.
+    """
     if mine.digest is not None and mine.digest == old.digest:
         return True
     if EXACT in (mine.compared_by, old.compared_by) or mine.compared_by != old.compared_by:
         return False
-    is_close = similarity is not None and similarity >= rule.change_similarity
-    if mine.text_digest != old.text_digest and not (is_close and rule.change_similarity < 1):
+    if mine.text_digest != old.text_digest and not (met and _is_same_text(met, rule)):
         return False
     if mine.facts is None or old.facts is None:
         return mine.facts == old.facts
     changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(old.facts))
     return not (changed if rule.change_similarity == 1 else changed - {REST_KEY})
+
+
+def _is_same_text(met: Met, rule: Rule) -> bool:
+    """Whether a text that is not equal differs in its state only, or hardly and in no number."""
+    changes = met.changes() if met.changes else None
+    if changes is not None and not changes:
+        return True
+    if met.similarity is None or rule.change_similarity == 1:
+        return False
+    is_close = met.similarity >= rule.change_similarity
+    return is_close and not (changes is not None and changes.has_numbers)
 
 
 def adds_text(mine: Row, met: Met) -> bool:
@@ -205,7 +218,7 @@ def _version(
     equal = [
         one
         for one in own
-        if is_unchanged(mine, one.claim, one.similarity, rule)
+        if is_unchanged(mine, one.claim, one, rule)
         and (rule.known == "drop" or one.claim.state == CONFIRMED)
     ]
     match = best(equal or own) if own else last

@@ -20,6 +20,7 @@ from scrapy_simhash.item.folding import (
     NUMBERS,
     SECTION,
     STATE,
+    STOCK,
     TEXT,
     TIME,
     YEAR,
@@ -233,7 +234,7 @@ def _is_code(name: str, value: Any) -> bool:
 
 def _left_out(*, state: bool, view: View | None, is_titled: bool | None) -> set[int]:
     """The kinds of facts that are not compared."""
-    kinds = {NUMBERED} if state else {NUMBERED, STATE}
+    kinds = {NUMBERED} if state else {NUMBERED, STATE, STOCK}
     if is_titled:
         kinds.add(SECTION)
     if view:
@@ -244,8 +245,9 @@ def _left_out(*, state: bool, view: View | None, is_titled: bool | None) -> set[
 def changed_facts(new: Facts, old: Facts) -> set[int]:
     """The hashes of the names of facts that differ between two versions of one thing.
 
-    The numbers of the text belong to the text. The time of a date, facts of the page, and the rest
-    of the item may be missing in either version.
+    What tells the state of the thing is left out, and so are the numbers of the text, which belong
+    to the text. The time of a date, facts of the page, and the rest of the item may be missing in
+    either version.
     """
     mine, theirs = (
         {key: (kind, value) for key, kind, value in one.records if kind != NUMBERED}
@@ -254,7 +256,7 @@ def changed_facts(new: Facts, old: Facts) -> set[int]:
     changed = set()
     for key in mine.keys() | theirs.keys():
         one, other = mine.get(key), theirs.get(key)
-        if key == _NUMBERS_KEY:
+        if key == _NUMBERS_KEY or STATE in {one and one[0], other and other[0]}:
             continue
         if one is None or other is None:
             kind = (one or other or (0, 0))[0]
@@ -270,7 +272,7 @@ def are_two_things(one: Facts, other: Facts, telling: Collection[int]) -> bool:
     held = {key: (kind, value) for key, kind, value in other.records}
     return any(
         key in held
-        and not {kind, held[key][0]} & {NUMBERED, STATE}
+        and not {kind, held[key][0]} & {NUMBERED, STATE, STOCK}
         and _differ((kind, value), held[key])
         and (key in TITLES or key in telling or kind in _PARTS or kind >= AMOUNT)
         for key, kind, value in one.records
@@ -338,7 +340,7 @@ def _numbered(fields: Mapping[str, Folded], secret: bytes) -> Iterator[tuple[int
 def _times(fields: Mapping[str, Folded]) -> dict[str, Folded]:
     """The days, years and times of dates as facts of their own."""
     return {
-        f"{name} ({part})": Folded(STATE if value.kind == STATE else kind, text)
+        f"{name} ({part})": Folded(value.kind if value.kind in {STATE, STOCK} else kind, text)
         for name, value in fields.items()
         for (part, kind), text in zip(_TIMES.items(), value.time, strict=False)
         if text

@@ -21,7 +21,7 @@ from scrapy_simhash.item.numbers import amount, bare_amount, number
 from scrapy_simhash.item.times import is_moment, is_weekday, may_be_date, read_date
 
 # Kinds of facts, as stored. Those above AMOUNT are amounts in a known currency.
-TEXT, NUMBER, NUMBERS, TIME, STATE, SECTION, NOTE, NUMBERED, YEAR, AMOUNT = *range(9), 16
+TEXT, NUMBER, NUMBERS, TIME, STATE, SECTION, NOTE, NUMBERED, YEAR, STOCK, AMOUNT = *range(10), 16
 
 # Characters of a value that are folded; of the rest the digest counts.
 _LOOK = 65_536
@@ -141,7 +141,7 @@ def _fold_any(name: Name, value: Any) -> Folded | None:
     if folded is None or folded.kind >= AMOUNT:
         return folded
     if name.state and name.state.fullmatch(folded.text.removeprefix("t:").removeprefix("n:")):
-        return folded._replace(kind=STATE)
+        return folded._replace(kind=STOCK if "stock" in name.marks else STATE)
     if folded.kind != TEXT or name.marks.isdisjoint(_FILED):
         return folded
     if "note" in name.marks:

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Literal
 
 from scrapy_simhash.features.tokens import listed, normal
-from scrapy_simhash.item.state import state_of, words_of
+from scrapy_simhash.item.state import is_stock, state_of, words_of
 
 #: What a name may tell. Its value is ...
 Mark = Literal[
@@ -31,6 +31,7 @@ Mark = Literal[
     "rating",  # what one or several people think of the thing
     "section",  # where a site has filed the thing
     "serial",  # the time of the thing, or which of a series it is
+    "stock",  # its state, but what buyers come for
     "silent",  # never a fact: pictures, the place in the site, how it was downloaded
     "title",  # the title of the thing or its page
 ]
@@ -148,6 +149,7 @@ def name_of(text: str) -> Name:
         "address": not _ADDRESSES.isdisjoint(words[-1:]),
         "rating": last in _RATINGS and "aggregaterating" not in parts,
         "canonical": joined in {"canonical", "canonicalurl"},
+        "stock": is_stock(plain),
         "price": _PRICE_CJK.search(plain) is not None,
         "silent": not _SILENT.isdisjoint(parts)
         or ("metadata" in parts and last in _SILENT_METADATA),

@@ -48,6 +48,7 @@ _CHANGED = (
     "modif(?!ication_$)|updat(?!es)|last_?(?:edit|mod|post|seen|visit|activity)|_edited_|_changed_"
     "|_online_|geändert|aktualisier|actualiza|更新|修改"
 )
+_STOCK = "_(?:stock|inventory|lagerbestand)_(?!code|no_|number|symbol|exchange)|库存"
 # The last part of a name, with "_" around its words, and what its values look like.
 _STATES = [
     (re.compile(names), re.compile(values, re.IGNORECASE | re.DOTALL))
@@ -66,7 +67,7 @@ _STATES = [
             r"\D{0,12}\d(?:[.,]\d+)?(?!\d).{0,40}|\d{1,3} ?[/%].{0,12}",
         ),
         (
-            "_(?:stock|inventory|lagerbestand)_(?!code|no_|number|symbol|exchange)|库存",
+            _STOCK,
             (
                 r".*(?:\d|stock|availab|sold|almost|sales? end|lager|verfügbar|verkauft|dispon"
                 "|épuisé|agotad|有货|缺货).*"
@@ -79,9 +80,8 @@ _COUNT = re.compile(
     "(?:answer|comment|dislike|(?:user)?interaction|like|rating|review|share|view|(?:up|down)vote)"
     "s?counts?"
 )
-_STATE = listed(
-    "aggregaterating availability datemodified datemodifiedraw instock interactionstatistic"
-)
+_FOR_SALE = listed("availability instock")
+_STATE = _FOR_SALE | listed("aggregaterating datemodified datemodifiedraw interactionstatistic")
 
 
 def words_of(name: str) -> list[str]:
@@ -96,10 +96,23 @@ def state_of(name: str) -> re.Pattern[str] | None:
     joined = ["".join(part) for part in parts]
     if not _STATE.isdisjoint(joined) or _COUNT.fullmatch(joined[-1]):
         return _ANY
-    # Letters with accents stand in words of their own in the first, camelCase in one in the second.
-    plain = _LETTERS.findall(name.rpartition(".")[2].casefold())
-    lasts = [f"_{'_'.join(words)}_" for words in (parts[-1], plain)]
+    lasts = _lasts(name)
     return next((values for names, values in _STATES if any(map(names.search, lasts))), None)
+
+
+def is_stock(name: str) -> bool:
+    """Whether a field that tells a state tells whether, or how often, the thing can be bought."""
+    last = "".join(words_of(name.rpartition(".")[2]))
+    return last in _FOR_SALE or any(re.search(_STOCK, one) for one in _lasts(name))
+
+
+def _lasts(name: str) -> list[str]:
+    """The last part of a name with "_" around its words, which may be found in two ways.
+
+    Letters with accents stand in words of their own in the first, camelCase in one in the second.
+    """
+    last = name.rpartition(".")[2]
+    return [f"_{'_'.join(words)}_" for words in (words_of(last), _LETTERS.findall(last.casefold()))]
 
 
 # A whole number that is no part of a date, a time, an amount or a code.
@@ -110,7 +123,7 @@ _NUMBER = re.compile(
     r"(?![0-9A-Za-z_/#%€-]|[.,:][0-9]| [€元])"
 )
 _UNITS = (
-    r"(?:sec(?:ond)?|min(?:ute)?|h(?:ou)?r|day)s? ago(?!\w)"
+    r"(?:sec(?:ond)?|min(?:ute)?|h(?:ou)?r|day|week|month)s? ago(?!\w)"
     r"|(?:秒钟?|分钟?|小时|天)前"
 )
 _SINCE = (
