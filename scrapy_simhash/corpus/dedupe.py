@@ -344,6 +344,9 @@ def _write(
     corpus: _Corpus, sources: Sequence[Source], targets: Targets, streams: Mapping[Path, BinaryIO]
 ) -> None:
     corpus.decide()
+    if targets.rejects is None and corpus.rejected.size and corpus.rejected.all():
+        # As of a file in a different format. The same command will be given again, corrected.
+        raise FeedError(f"{corpus.store.problems[0]}; no other record can be read either")
     _copy(sources, targets.kept, streams[targets.kept], corpus.kept.tolist(), others=True)
     if (path := targets.dropped) is not None:
         dropped = ~corpus.decisions.kept[corpus.first :]

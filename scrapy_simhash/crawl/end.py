@@ -204,8 +204,9 @@ class CrawlEnd:
         """
         stats = self.crawler.stats.get_stats() if self.crawler.stats else {}
         return (
-            # Where nothing was found, the selectors fit no more, or robots.txt forbids everything.
-            bool(self.stats.get("checked"))
+            # Where nothing was found, or next to nothing in the items, the selectors fit no more,
+            # fields are misspelt, or robots.txt forbids everything.
+            self.stats.get("checked") > 2 * sum(self.stats.below("skipped/").values())
             and self.settings.on_duplicate != "skip"
             and not stats.get("spider_exceptions/count")
             and not self.stats.get("failed_open")

@@ -40,10 +40,14 @@ class Fields:
         )
         return ";".join(parts)
 
+    @property
+    def names(self) -> list[str]:
+        """The names for all classes."""
+        return [one for _, names in self._of_class for one in names]
+
     def has(self, name: str) -> bool:
         """Whether it names a field, or a part of it, for any class."""
-        every = (one for _, names in self._of_class for one in names)
-        return any(one.partition(".")[0] == name for one in every)
+        return any(one.partition(".")[0] == name for one in self.names)
 
     def of(self, item: Any) -> Sequence[str]:
         """The fields of this item; none if its class is not named."""

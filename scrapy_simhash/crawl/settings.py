@@ -235,6 +235,7 @@ class Settings:
             scheme=self.scheme,
             known=self.known,
             change_similarity=self.change_similarity,
+            ignored=() if self.ignore_fields is None else self.ignore_fields.names,
             text_budget=self.text_budget,
             item_budget=self.quarantine,
             expected_size=self.expected_size,

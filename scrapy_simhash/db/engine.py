@@ -25,6 +25,9 @@ CLOCKS = {
     "mariadb": "SELECT unix_timestamp(now(6))",
 }
 
+#: How the URLs of servers begin, by the extras that install their drivers.
+DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mariadb+pymysql"}
+
 # The parameters of an SQLite URL.
 _SQLITE = frozenset(
     {"cached_statements", "check_same_thread", "detect_types", "isolation_level", "timeout", "uri"}
@@ -41,7 +44,8 @@ def check_url(url: str | URL) -> URL:
         parsed = URL.create("sqlite", database=str(url)) if is_path else make_url(url)
         parsed.get_dialect()
     except NoSuchModuleError as error:
-        raise ValueError(f"unknown database driver: {error}") from error
+        starts = ", ".join(f"{one}://" for one in ("sqlite", *DRIVERS.values()))
+        raise ValueError(f"unknown database driver: {error}; a URL starts with {starts}") from error
     except (SQLAlchemyError, ValueError):
         raise ValueError(
             "not a database URL that SQLAlchemy can read; examples: sqlite:///seen.db, "
@@ -96,12 +100,10 @@ def file_id(path: Path | None) -> tuple[int, int] | None:
 
 def missing_driver(url: URL, error: ModuleNotFoundError) -> str:
     """The error message for a URL whose driver is not installed."""
-    extra = {"postgresql": "postgresql", "mysql": "mariadb", "mariadb": "mariadb"}.get(
-        url.get_backend_name()
-    )
-    hint = f"; install it with: pip install 'scrapy-simhash[{extra}]'" if extra else ""
-    if url.get_driver_name() == "psycopg2":
-        hint += " and use a URL that starts with postgresql+psycopg://"
+    extra = url.get_backend_name().replace("mysql", "mariadb")
+    hint = f"; install it with: pip install 'scrapy-simhash[{extra}]'" if extra in DRIVERS else ""
+    if hint and url.get_driver_name() != DRIVERS[extra].partition("+")[2]:
+        hint += f" and use a URL that starts with {DRIVERS[extra]}://"
     return f"the driver for {url.drivername} is not installed ({error.name}){hint}"
 
 

@@ -38,6 +38,7 @@ from scrapy_simhash.index.verdict import (
     Match,
     Verdict,
 )
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.keys.plan import choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, keyed, load_scheme
 from scrapy_simhash.visible import shortened
@@ -62,6 +63,8 @@ class Index:
         known: "pass" compares each crawl with itself, "drop" with everything stored so far; None
             compares each document with all others.
         change_similarity: less similar versions have changed, with `known`.
+        ignored: names of fields that documents no longer have: that an earlier version had them is
+            no change.
         facts: "always"; "auto", all on one site and prices across sites; "never".
         engine_options: for :func:`sqlalchemy.create_engine`.
         timeout: seconds until a call gives up.
@@ -95,6 +98,7 @@ class Index:
         scheme_options: Mapping[str, Any] | None = None,
         known: Known | None = None,
         change_similarity: float = 1.0,
+        ignored: Iterable[str] = (),
         facts: FactsMode = "auto",
         engine_options: Mapping[str, Any] | None = None,
         timeout: float = 10.0,
@@ -127,6 +131,7 @@ class Index:
                 facts=facts,
                 known=known,
                 change_similarity=change_similarity,
+                ignored=frozenset(name_of(name).key for name in ignored),
             )
             self._open()
         except BaseException:

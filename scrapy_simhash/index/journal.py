@@ -6,6 +6,7 @@ The journal says what changed, moved, disappeared and came back, with the values
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,6 +24,7 @@ from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Change, Document, Place, Row, random_number
 from scrapy_simhash.index.visits import Decision
 from scrapy_simhash.index.writer import in_parts, writing
+from scrapy_simhash.item.addresses import same_site
 from scrapy_simhash.item.facts import UNREADABLE, Facts, changed_facts
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.quality import address_of
@@ -168,25 +170,29 @@ def changes_of_batch(
     """What documents are, compared with earlier visits, with the values that changed."""
     befores = [(decision.status, decision.before) for decision in decisions if decision.before]
     changed = {content_of(before) for status, before in befores if status == "changed"}
-    values = _values(connection, lookup, changed) if changed else {}
+    kept = _values(connection, lookup, changed) if changed else {}
     moved = {
         before.id
         for status, before in befores
         if isinstance(before, Row) and status in {"changed", "moved"}
     }
-    last = {}
+    last = defaultdict[int, list[str]](list)
     if moved and lookup.rule.known == "drop":
         # Items that moved and were left out have no claims of their own.
         found = connection.execute(queries.last_urls, lookup.here(ids=moved)).all()
-        last = {claim: address_of(key, url) for _, claim, key, url in sorted(found)}
+        for _, claim, key, url in sorted(found, reverse=True):
+            last[claim].append(address_of(key, url))
     changes = []
     for document, mine, decision in zip(documents, rows, decisions, strict=True):
         change, before = _change_of(mine, decision), decision.before
         if before is not None:
-            if change.origin and isinstance(before, Row) and before.id in last:
-                change = replace(change, origin=last[before.id])
-            if change.status == "changed" and (old := values.get(content_of(before))) is not None:
-                change = replace(change, fields=_changed_values(mine, before, document.values, old))
+            if change.origin and isinstance(before, Row):
+                # Copies on other sites have not moved.
+                here = (one for one in last[before.id] if same_site(one, mine.url))
+                change = replace(change, origin=next(here, change.origin))
+            if change.status == "changed" and (old := kept.get(content_of(before))) is not None:
+                values = _changed_values(mine, before, document.values, old, lookup.rule.ignored)
+                change = replace(change, fields=values)
         changes.append(change)
     return changes
 
@@ -222,13 +228,17 @@ def _change_of(mine: Row, decision: Decision) -> Change:
 
 
 def _changed_values(
-    mine: Row, before: Row | Place, new: Mapping[str, str], old: Mapping[str, str]
+    mine: Row,
+    before: Row | Place,
+    new: Mapping[str, str],
+    old: Mapping[str, str],
+    ignored: Collection[int],
 ) -> dict[str, tuple[str | None, str | None]]:
     """The short values that changed, by field: the old one and the new one."""
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     if mine.facts and before.facts:
         # Other notations of one value are no change.
-        changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(before.facts))
+        changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(before.facts), ignored)
         names = [name for name in names if name_of(name).key in changed]
         names += [name for key, name in UNREADABLE.items() if key in changed]
     return {name: (old.get(name), new.get(name)) for name in sorted(names)}

@@ -25,6 +25,8 @@ class Rule:
     facts: FactsMode = "auto"
     known: Known | None = None
     change_similarity: float = 1.0
+    #: Hashes of the names of fields that are ignored: an earlier version may have them.
+    ignored: frozenset[int] = frozenset()
     #: The distance within which blocks of 64 bits are searched.
     radius: int = field(default=0, compare=False)
 

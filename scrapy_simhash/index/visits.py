@@ -177,7 +177,7 @@ def is_unchanged(mine: Row, old: Row | Place, met: Met | None, rule: Rule) -> bo
         return False
     if mine.facts is None or old.facts is None:
         return mine.facts == old.facts
-    changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(old.facts))
+    changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(old.facts), rule.ignored)
     return not (changed if rule.change_similarity == 1 else changed - {REST_KEY})
 
 

@@ -242,12 +242,12 @@ def _left_out(*, state: bool, view: View | None, is_titled: bool | None) -> set[
     return kinds | {TEXT, SECTION, NOTE} if view == "translated" else kinds
 
 
-def changed_facts(new: Facts, old: Facts) -> set[int]:
+def changed_facts(new: Facts, old: Facts, ignored: Collection[int] = ()) -> set[int]:
     """The hashes of the names of facts that differ between two versions of one thing.
 
-    What tells the state of the thing is left out, and so are the numbers of the text, which belong
-    to the text. The time of a date, facts of the page, and the rest of the item may be missing in
-    either version.
+    Ignored names and what tells the state of the thing are left out, and so are the numbers of the
+    text, which belong to the text. The time of a date, facts of the page, and the rest of the item
+    may be missing in either version.
     """
     mine, theirs = (
         {key: (kind, value) for key, kind, value in one.records if kind != NUMBERED}
@@ -256,7 +256,7 @@ def changed_facts(new: Facts, old: Facts) -> set[int]:
     changed = set()
     for key in mine.keys() | theirs.keys():
         one, other = mine.get(key), theirs.get(key)
-        if key == _NUMBERS_KEY or STATE in {one and one[0], other and other[0]}:
+        if key == _NUMBERS_KEY or key in ignored or STATE in {one and one[0], other and other[0]}:
             continue
         if one is None or other is None:
             kind = (one or other or (0, 0))[0]

@@ -141,15 +141,19 @@ def _mirrors(pairs: Sequence[tuple[str, str]]) -> Iterator[Advice]:
     for both, count in _often(found):
         hosts = sorted({host.partition(":")[0] for host in both} - {""})
         if len(hosts) > 1:
-            # Who denies a domain denies all its hosts. Of two mirrors, deny the one that has less.
+            # Who denies a domain denies all its hosts. Of two mirrors, the one that has less goes
+            # first. Which of them the crawl starts from is not known.
             parts = tuple(f".{host}" for host in hosts)
             mirror, other = sorted(
                 hosts, key=lambda one: (not one.endswith(parts), len(paths[one]), -copies[one])
             )
+            is_inside = mirror.endswith(f".{other}")
+            instead = "" if is_inside else f", or `{other!r}` if the crawl starts on `{mirror}`"
             yield Advice(
-                f"LinkExtractor(deny_domains=[{mirror!r}])",
+                "",
                 f"{_duplicates(count)} had the same path on `{mirror}` and `{other}`. If one is a "
-                "mirror of the other, follow links to one of them only",
+                "mirror of the other, follow links to one of them only: "
+                f"`LinkExtractor(deny_domains=[{mirror!r}])`{instead}",
             )
 
 

@@ -176,6 +176,11 @@ l [e1?s=2b T; e2?s=2b U; e3?s=2b V]
 l [e1?s=3c T; e2?s=3c U; e3?s=3c V]
     moved e1?s=3c from:e1?s=2b, moved e2?s=3c from:e2?s=2b, moved e3?s=3c from:e3?s=2b
 
+# A page below a new session id, after its copy on another site
+a?s=1a T price:10, two/a T price:10
+two/a T price:10, a?s=2b T price:10
+    drop: unchanged two/a, moved a?s=2b from:a?s=1a
+
 # Pages below new session ids
 a?s=1a T price:10, b?s=1a U
 a?s=2b T price:10, b?s=2b U

@@ -227,9 +227,20 @@ def test_the_next_host_is_asked_when_one_does_not_answer(engine: str, tmp_path: 
         Database(several.update_query_dict({"host": hosts[:1]}), timeout=1)
 
 
-def test_a_missing_driver_is_named_with_what_installs_it() -> None:
-    with pytest.raises(ValueError, match=r"psycopg2.*pip install 'scrapy-simhash\[postgresql\]'"):
-        Database("postgresql+psycopg2://user:hunter2@127.0.0.1/x")
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (
+            "postgresql+psycopg2",
+            r"psycopg2.*\[postgresql\]' and use a URL that starts with postgresql\+psycopg://",
+        ),
+        ("mysql", r"MySQLdb.*\[mariadb\]' and use a URL that starts with mariadb\+pymysql://"),
+        ("postgres", r"postgres; a URL starts with sqlite://, postgresql\+psycopg://, mariadb"),
+    ],
+)
+def test_a_missing_driver_is_named_with_what_installs_it(start: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Database(f"{start}://user:hunter2@127.0.0.1/x")
 
 
 @pytest.mark.parametrize(

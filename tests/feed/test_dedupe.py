@@ -14,6 +14,9 @@ from loopback import prose
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.simhash.shingles import Shingles
 
+# In another encoding.
+LATIN = "name;town\nAnn;Köln\nBob;Münster\n".encode("latin-1")
+
 NO_MORE = {"rejected": 0, "problems": [], "near": [], "advice": []}
 
 
@@ -94,6 +97,20 @@ def test_empty_items_are_kept_and_counted_as_such(dedupe_items, empty):
     kept, counts = dedupe_items([{"text": "short"}] * 3 + [empty] * 2)
     assert kept == [0, 3, 4]
     assert counts == {"read": 5, "kept": 3, "dropped": 2, "empty": 2, "unchecked": 0} | NO_MORE
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("in.jsonl", b"name,age\nAnn,5\n"), ("in.csv", LATIN)]
+)
+def test_where_nothing_can_be_read_nothing_is_written(call, tmp_path, name, content):
+    source, output = tmp_path / name, tmp_path / "out.csv"
+    source.write_bytes(content)
+    code, _, err = call("dedupe", source, "-o", output)
+    assert code == 2
+    assert "no other record can be read either" in err
+    assert not output.exists()
+    assert call("dedupe", source, "-o", output, "--rejects", tmp_path / "bad")[0] == 3
+    assert output.exists()
 
 
 def test_an_item_without_a_text_of_its_own_is_compared_to_the_letter(dedupe_items):

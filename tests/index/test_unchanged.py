@@ -9,6 +9,8 @@ from loopback import prose
 
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import TEXT, Folded
 
 #: What stands in a text at two visits.
 STATES = [
@@ -83,3 +85,21 @@ def test_below_the_tolerance_a_number_makes_a_version(
 ) -> None:
     status = "changed" if texts in EDITS[:NUMBERS] else "unchanged"
     assert statuses(tmp_path / "index.db", texts, 0.9) == ["new", status]
+
+
+@pytest.mark.parametrize(("ignored", "status"), [(["token"], "unchanged"), ([], "changed")])
+def test_a_field_that_is_ignored_from_now_on_makes_no_version(
+    tmp_path: Path, ignored: list[str], status: str
+) -> None:
+    found = []
+    for visit, fields in enumerate(({"token": "a7", "author": "Ann"}, {"author": "Ann"}), 1):
+        facts = Facts.of({name: Folded(TEXT, f"t:{value}") for name, value in fields.items()})
+        with Index(f"sqlite:///{tmp_path}/index.db", known="drop", ignored=ignored) as index:
+            text = prose(1, 120)
+            sketch = index.scheme.sketch(text)
+            document = Document(sketch, "a", visit=visit, text=text, facts=facts)
+            (verdict,) = index.execute(claims=[document])
+            index.execute(confirm=[verdict.claim] if verdict.claim else [])
+            assert verdict.change is not None
+            found.append(verdict.change.status)
+    assert found == ["new", status]
