@@ -103,6 +103,7 @@ class CrawlStats:
             "index/seconds": round(figures.seconds, 3),
             "index/seconds_max": round(figures.seconds_max, 3),
             "index/size": sum(figures.sizes.values()),
+            "index/namespaces": len(figures.sizes),
         }
         self.set(values | {name: count for name, count in figures.counts.items() if count})
 

@@ -23,6 +23,7 @@ from scrapy_simhash.feed.source import (
 _GROUP, _COLUMNS, _ELEMENTS = 16 * 1024, 10_000, 100_000
 # The most values in lists, and bytes, that become objects at a time.
 _MOST = (MOST_VALUES, MOST_BYTES)
+_TOO_LARGE = "a row has more than 500,000 values or 16 MiB"
 # Rows that are read at a time, at most, and their bytes if there are several.
 _ROWS, _BATCH = 1024, 64 << 20
 
@@ -115,7 +116,7 @@ def _parts(batch: Any) -> Iterator[Any]:
     if is_small:
         yield batch
     elif len(batch) == 1:
-        raise FeedError("a row has more than 500,000 values or 16 MiB")
+        raise FeedError(_TOO_LARGE)
     else:
         half = len(batch) // 2
         yield from _parts(batch.slice(0, half))
@@ -202,4 +203,6 @@ def _rows_at_a_time(group: Any, schema: Any) -> int:
     # Values that share their beginnings may each be as long as all of them are in the file.
     shares = any("DELTA_BYTE_ARRAY" in group.column(number).encodings for number in columns)
     each = group.total_byte_size // (1 if shares else max(1, group.num_rows)) + fixed
+    if group.total_byte_size > MOST_BYTES * group.num_rows > 0:
+        raise FeedError(_TOO_LARGE)
     return int(max(1, min(_ROWS, _BATCH // max(1, each))))

@@ -44,8 +44,12 @@ class RunRow(NamedTuple):
 
     @property
     def counts(self) -> tuple[int, int, int] | None:
-        """The items that the run checked, kept and dropped; None if it has not closed."""
-        if (dropped := self.stats.get("simhash/dropped")) is None:
+        """The items that the run checked, kept and dropped.
+
+        None if it has not closed, or if other namespaces have some of them.
+        """
+        dropped = self.stats.get("simhash/dropped")
+        if dropped is None or self.stats.get("simhash/index/namespaces") != 1:
             return None
         checked = self.stats.get("simhash/checked", 0)
         return int(checked), int(checked - dropped), int(dropped)

@@ -152,13 +152,14 @@ class Work:
         verdicts: list[Verdict] = []
         self._outdated: dict[int, Outdated] = {}
         if batch is not None and ahead is not None:
-            made = lookup.made_before(connection, batch, self._now) if retried else {}
-            is_same = held.counter == ahead.found.counter and not (gone or was_made_again or made)
+            before = ahead.found.counter
+            made = lookup.made_before(connection, batch, before) if retried else {}
+            is_same = held.counter == before and not (gone or was_made_again or made)
             if not is_same or any(row.id in ahead.found.rows for row in self._confirm):
                 found = lookup.read(connection, batch)
                 ahead = self._decide(found, writer.numbers.start, made)
             verdicts = self._claim(connection, writer, ahead, made, retried=retried)
-        writer.record_duplicates(self._duplicates)
+        writer.record_duplicates(self._duplicates, retried=retried)
         writer.record()
         self._evicted = writer.evicted
         if retried:

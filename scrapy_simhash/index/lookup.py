@@ -189,11 +189,14 @@ class Lookup:
         self._read_rows(connection, found)
         return found
 
-    def made_before(self, connection: Connection, batch: Batch, now: float) -> dict[int, Row]:
-        """The claims of this batch that an attempt whose answer was lost has committed."""
+    def made_before(self, connection: Connection, batch: Batch, counter: int) -> dict[int, Row]:
+        """The claims of this batch that an attempt whose answer was lost has committed.
+
+        They have numbers above the counter before that attempt.
+        """
         identities = [row.identity for row in batch.rows]
         rows = map(Row._make, connection.execute(queries.own, self.here(identities=identities)))
-        mine = {row.token: row for row in rows if row.created == now}
+        mine = {row.token: row for row in rows if row.id > counter}
         tokens = [row.token for row in batch.rows]
         return {number: mine[token] for number, token in enumerate(tokens) if token in mine}
 

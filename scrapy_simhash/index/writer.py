@@ -273,12 +273,12 @@ class Writer:
         self._ask(_delete_duplicates, numbers)
 
     def record_duplicates(
-        self, duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]]
+        self, duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]], *, retried: bool = False
     ) -> None:
         """Store duplicates, given by row and compressed text, with the items that were dropped.
 
-        One that an earlier visit recorded with the same content is moved to this run. An earlier
-        attempt may have stored some.
+        One that an earlier visit recorded with the same content is moved to this run. If it is
+        `retried`, an earlier attempt may have stored or moved some.
         """
         if not duplicates:
             return
@@ -289,6 +289,7 @@ class Writer:
         known = self._ask(_known, identities).all()
         written = {number for number, *_ in known}
         before = {tuple(row[3:]): row[:3] for row in known}
+        given_numbers = {row["id"] for row, _ in duplicates}
         again, rows, texts = [], [], []
         for given, text in duplicates:
             if given["id"] in written:
@@ -301,6 +302,8 @@ class Writer:
             }
             content = tuple(row[name] for name in _CONTENT)
             number, run, size = before.get(content, (0, row["run"], 0))
+            if retried and run == row["run"] and number and number not in given_numbers:
+                continue
             # Its item may have been pushed out of the quarantine.
             if run != row["run"] and size >= row["item_bytes"]:
                 again.append({"here": self._namespace, "number": number, **_new(row, _AGAIN)})

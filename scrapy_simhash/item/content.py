@@ -289,7 +289,9 @@ class _Reading:
             )
             return [inner for inner in rest if inner is not None] or None
         if kind is dict:
-            keys = ("checksum",) if value.keys() >= _MEDIA else value.keys()
+            keys = value.keys()
+            if value.get("checksum") and keys >= _MEDIA:
+                keys -= _MEDIA - {"checksum"}
             inside = ((key, self._keep(f"{name.text}.{key}", value[key])) for key in keys)
             return {key: kept for key, kept in inside if kept is not None} or None
         if value in _EMPTY or self._is_of_crawl(name, value):

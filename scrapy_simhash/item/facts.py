@@ -49,7 +49,7 @@ DETAILS = "page:details"
 OTHERS = "(others)"
 _CODE = re.compile(r"(?=\D*\d)[\w./-]+")
 # Parts of a date that either of two items may lack, with their kinds.
-_TIMES = {"day": YEAR, "days": YEAR, "year": YEAR, "time": TIME, "seconds": TIME, "zone": TIME}
+_TIMES = {"year": YEAR, "time": TIME, "seconds": TIME, "zone": TIME}
 _PARTS = frozenset(_TIMES.values())
 
 
@@ -193,7 +193,8 @@ def conflict(
         return None
     everything = same_site or mode == "always"
     held = {name: (kind, value) for name, kind, value in stored.records}
-    has_amount = any(kind >= AMOUNT for kind, _ in held.values())
+    # Any amount of a page may be that of its shipping, or of a cart.
+    has_amount = any(kind >= AMOUNT and not name >> 31 for name, (kind, _) in held.items())
     is_renumbered = not everything and _is_renumbered(new, stored)
     # Under one title, a section or an author that only one of two items has tells nothing.
     is_titled = equal_titles(new, stored)
@@ -338,7 +339,7 @@ def _numbered(fields: Mapping[str, Folded], secret: bytes) -> Iterator[tuple[int
 
 
 def _times(fields: Mapping[str, Folded]) -> dict[str, Folded]:
-    """The days, years and times of dates as facts of their own."""
+    """The years and times of dates as facts of their own."""
     return {
         f"{name} ({part})": Folded(value.kind if value.kind in {STATE, STOCK} else kind, text)
         for name, value in fields.items()

@@ -18,7 +18,7 @@ from scrapy_simhash.features.tokens import listed, normal
 from scrapy_simhash.item.addresses import is_address
 from scrapy_simhash.item.names import Mark, Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number
-from scrapy_simhash.item.times import is_moment, is_weekday, may_be_date, read_date
+from scrapy_simhash.item.times import is_moment, is_weekday, may_be_date, read_date, read_short_date
 
 # Kinds of facts, as stored. Those above AMOUNT are amounts in a known currency.
 TEXT, NUMBER, NUMBERS, TIME, STATE, SECTION, NOTE, NUMBERED, YEAR, STOCK, AMOUNT = *range(10), 16
@@ -48,7 +48,7 @@ _ENCODED = re.compile(r"[A-Za-z0-9+/]{65,}={0,2}")
 _ENCODED_FOR_URLS = re.compile(r"[A-Za-z0-9_-]{65,}={0,2}")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _DIGIT = re.compile("[0-9]")
-_NO_DATES: frozenset[Mark] = frozenset({"price", "title"})
+_NO_DATES: frozenset[Mark] = frozenset({"code", "price", "title"})
 # Marks of names whose numbers are labels: "1.10" is not "1.1".
 _LABELS: frozenset[Mark] = frozenset({"code", "serial"})
 _FILED: frozenset[Mark] = frozenset({"note", "section"})
@@ -65,9 +65,8 @@ _LANGUAGE = re.compile("[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*")
 class Folded(NamedTuple):
     """The value of a field in one notation, which must never change: hashes of it are stored.
 
-    Of a date the numbers of month and day are the text. In `time` are the day where these have an
-    order that matters, the days that it may be where either may be the month, as in 03/04/2024, its
-    year, its hours and minutes, its seconds, and its time zone; "" where unknown.
+    Of a date the day of the year is the text, and `time` its year, its hours and minutes, its
+    seconds, and its time zone, "" where unknown.
     """
 
     kind: int
@@ -209,16 +208,15 @@ def _digest(data: bytes) -> str:
 
 def _date(name: Name, text: str) -> Folded | None:
     """A folded text as the day of a date and its time, if it is one."""
-    if name.marks & _NO_DATES or len(text) > 64 or not may_be_date(text):
+    if name.marks & _NO_DATES or len(text) > 64:
         return None
-    written = read_date(text)
+    written = read_date(text) if may_be_date(text) else None
+    if written is None and "dated" in name.marks:
+        written = read_short_date(text)
     if written is None or not written.days:
         return None
-    day, *others = written.days
-    one, two = sorted(day.split("-"))
-    order = day if not others and one != two <= "12" else ""
-    either = "|".join(written.days) if others else ""
-    return Folded(TEXT, f"t:{one}-{two}", (order, either, *written[1:]))
+    # Two days, in their order, where either number may be the month.
+    return Folded(TEXT, f"t:{'|'.join(written.days)}", written[1:])
 
 
 def _list(name: Name, values: list[Any]) -> Folded | None:

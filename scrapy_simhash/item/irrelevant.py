@@ -103,7 +103,7 @@ def _is_to_the_second(folded: Folded | None) -> bool:
         return False
     if found := _EPOCH.fullmatch(folded.text):
         return int(found[1]) % 60 != 0 and is_moment(found[0].removeprefix("n:"))
-    seconds = folded.time[-2] if folded.time else ""
+    seconds = folded.time[2] if folded.time else ""
     return bool(seconds.strip("0."))
 
 

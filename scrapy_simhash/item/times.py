@@ -45,9 +45,10 @@ _WORDS = _WEEKDAYS | listed(
     "updated last modified edited 发布时间 发布于 更新时间 更新于 时间 日期"
 )
 _DATE = re.compile(
-    r"(?<!\d)(?:(\d{4})([-/.]) ?(\d\d?)\2 ?(\d\d?)|(\d\d?)([-/.]) ?(\d\d?)\6 ?(\d{4}|\d\d))(?!\d)",
+    r"(?<!\d)(?:(\d{4})([-/.]) ?(\d\d?)\2 ?(\d\d?)|(\d\d?)([-/.]) ?(\d\d?)\6 ?(\d{4}))(?!\d)",
     re.ASCII,
 )
+_SHORT_DATE = re.compile(r"(\d\d?([-/.])\d\d?\2)(\d\d)((?:,? \d\d?:\d\d.*)?)", re.ASCII)
 # A day without a year: with the units of the next one, or in front of a time.
 _DAY = re.compile(r"(?<!\d)(\d\d?)([-/.]) ?(\d\d?)[/.]?(?!\d)", re.ASCII)
 _UNITS = re.compile(r"(?<=\d) ?[年月日号號년월일]")
@@ -61,7 +62,7 @@ _CLOCK = re.compile(
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _MONTH = "|".join(_MONTHS)
 _HINT = re.compile(
-    r"\d(?:\d{3}(?!\d)|([-/.]) ?\d\d?\1 ?\d\d(?!\d)| ?[:h时時點点시月월]"
+    r"\d(?:\d{3}(?!\d)| ?[:h时時點点시月월]"
     rf"|(?:st|nd|rd|th|\.)? (?:de |of )?(?:{_MONTH}))"
     rf"|(?:{_MONTH})\.? \d"
 )
@@ -138,6 +139,19 @@ def read_date(text: str) -> Written | None:
         return Written(*(found or ([], "")), *(_told(clock) if clock else ()))
     except ValueError:
         return None
+
+
+def read_short_date(text: str) -> Written | None:
+    """Read a folded text that is a day with two digits of its year, maybe with a time.
+
+    Such as "13/05/24" or "13.05.24 08:30". In other fields that may be a version or a code.
+    """
+    found = _SHORT_DATE.fullmatch(text)
+    if found is None:
+        return None
+    day, _, year, time = found.groups()
+    # As POSIX reads two digits.
+    return read_date(f"{day}{'19' if year > '68' else '20'}{year}{time}")
 
 
 def is_weekday(text: str) -> bool:
@@ -229,8 +243,7 @@ def _days(groups: Sequence[str], *, has_units: bool) -> tuple[list[str], str]:
         is_clear = has_units or mark == "-"
     else:
         first, _, month, day, one, mark, two, last = groups
-        # As POSIX reads two digits.
-        year = first or (last if len(last) == 4 else f"{'19' if last > '68' else '20'}{last}")
+        year = first or last
         is_clear, either = bool(first), (month, day) if first else (one, two)
     pairs = [either] if is_clear else [either[::-1]] if mark == "." else [either, either[::-1]]
     # Valid in a leap year, if there is none.

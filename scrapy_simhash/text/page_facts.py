@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import blake2b
 from html import unescape
-from itertools import islice
+from itertools import chain, islice
 from json import JSONDecoder
 from typing import Any
 
@@ -46,6 +46,7 @@ _TWO_CELLS = etree.XPath(
 _ROWS, _KEY, _CELL = 4096, 40, 80  # of tables; characters of a cell in a row of two
 # Elements behind the heading in which a day or a price may stand alone, and its characters.
 _BEHIND, _ALONE_LENGTH = 100, 64
+_UNIT = 3  # letters of a unit, such as "kg"
 
 _DATES = {"page:datePublished", "page:datePosted", "page:startDate"}
 # Their properties are not those of the page: a review's date, an author's name.
@@ -117,10 +118,9 @@ class PageReader:
         found = []
         for row in _rows(self._root):
             is_listed = row.tag == "dt"
-            cells = (row, *row.itersiblings("dd")) if is_listed else row.iterchildren("*")
+            cells = chain((row,), row.itersiblings("dd")) if is_listed else row.iterchildren("*")
             label, content = islice(cells, 2)
-            # "Episode <b>3</b> of <b>20</b>" is a sentence.
-            if not is_listed and any(map(_is_word, (row.text, label.tail, content.tail))):
+            if not is_listed and _is_sentence(row.text, label.tail, content.tail):
                 continue
             if not (key := _short_text(label, _KEY)) or not (value := _short_text(content, _CELL)):
                 continue
@@ -205,9 +205,19 @@ def _alone(heading: HtmlElement, surroundings: set[HtmlElement]) -> Iterator[tup
             yield ("page:day" if is_day else "page:price"), short(text)
 
 
-def _is_word(text: str | None) -> bool:
-    """Whether a text has a letter or a digit."""
-    return text is not None and any(map(str.isalnum, text))
+def _is_sentence(before: str | None, between: str | None, after: str | None) -> bool:
+    """Whether words around two cells make them parts of one, as in "Episode <b>3</b> of <b>20</b>".
+
+    A word may stand before a label, as in "Size EU 42", and a unit behind a value, as in "10 kg".
+    """
+    heads, inside, units = (_words(text or "") for text in (before, between, after))
+    is_head = len(heads) <= 1 and not any(map(_DIGIT.search, heads))
+    is_unit = len(units) <= 1 and all(len(one) <= _UNIT for one in units)
+    return bool(inside) or not is_head or not is_unit
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in text.split() if any(map(str.isalnum, word))]
 
 
 def _short_text(cell: HtmlElement, most: int) -> str:

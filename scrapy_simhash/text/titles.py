@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from lxml.html import HtmlElement
 
 from scrapy_simhash.features.tokens import tokens
-from scrapy_simhash.text.blocks import BOILERPLATE
 from scrapy_simhash.text.markup import Markup, text_of
 
 # Words behind a heading, up to a separator such as the one before the name of the site.
 _ADDED = re.compile(r",? \w(?:(?! [-~] )[^|–—:·•«»<>/()\[\]_]){0,80}(?<! )")
+# Second headings that are looked at.
+_OTHERS = 64
 # How a page is shown, where a title begins or ends with it. "Print" alone may be what a page is
 # about, as in "Ferry | Print" of a shop for pictures, except in front of a colon.
 _VIEW = (
@@ -93,11 +95,10 @@ def _is_site_name(element: HtmlElement, text: str, markup: Markup) -> bool:
 
 
 def _has_in_body(heading: HtmlElement, texts: Collection[str]) -> bool:
-    """Whether the page of a heading has an h2 with one of some texts outside of footers."""
+    """Whether the page of a heading has an h2 with one of some texts outside of its footer."""
     return bool(texts) and any(
-        text_of(element) in texts
-        and BOILERPLATE.isdisjoint(one.tag for one in element.iterancestors())
-        for element in heading.getroottree().iter("h2")
+        text_of(element) in texts and next(element.iterancestors("footer"), None) is None
+        for element in islice(heading.getroottree().iter("h2"), _OTHERS)
     )
 
 

@@ -55,7 +55,7 @@ def test_a_line_that_is_no_item_is_reported_and_the_others_are_kept(
     path, output = tmp_path / name, tmp_path / f"out.{name}"
     path.write_bytes(content)
     code, _, err = call("dedupe", path, "-o", output)
-    assert code == 3
+    assert code == (2 if message.startswith("line 1") else 3)
     assert f"{path}, {message}" in err
     assert not set("\x1b\u202e") & set(err)
     assert path.read_bytes() == content

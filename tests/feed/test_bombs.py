@@ -101,13 +101,9 @@ BOMBS = {
     "fixed.parquet": lambda path, n: nulls_of_fixed_size(path, n // 60, 500),
     "beginnings.parquet": lambda path, n: shared_beginnings(path, n // 15, 320),
 }
-# A page that is too large is kept without a check, and a line with too many values is rejected.
-CODES = {
-    "page.warc.gz": 0,
-    "rows.parquet": 0,
-    **dict.fromkeys(("values.jsonl.gz", "nested.jsonl.gz", "keys.jsonl.gz"), 3),
-}
-SMALL = CODES.keys() - {"keys.jsonl.gz"}
+# A page that is too large is kept without a check.
+CODES = {"page.warc.gz": 0, "rows.parquet": 0}
+SMALL = CODES.keys() | {"values.jsonl.gz", "nested.jsonl.gz"}
 MEBIBYTES = {"jsonl": 17, "csv": 17, "warc": 6, "parquet": 128, "beginnings.parquet": 60}
 QUICK = {"nested.jsonl.gz", "page.warc.gz", "list.parquet", "cells.csv.gz", "line.jsonl.gz"}
 

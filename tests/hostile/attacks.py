@@ -333,6 +333,17 @@ def long_names(size: int) -> bytes:
     return html("<h1>a b</h1>" + story("names"), f"<title>a b</title>{metas}")
 
 
+@page(200_000, COMPARED)
+def many_definitions(size: int) -> bytes:
+    return html("<h1>a</h1>" + story("terms") + "<dl>" + "<dt>1<dd>2" * (size // 9) + "</dl>")
+
+
+@page(200_000, COMPARED)
+def many_headings_in_footers(size: int) -> bytes:
+    footer = "<footer>" + "<div>" * 200 + "<h2>x</h2>" * (size // 10)
+    return html("<h1>a</h1>" + story("footer") + footer, "<title>a - x</title>")
+
+
 def linked(name: str, *data: str) -> bytes:
     scripts = (f"<script type='application/ld+json'>{one}</script>" for one in data)
     return html(story(name), "".join(scripts))

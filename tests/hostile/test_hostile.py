@@ -25,7 +25,7 @@ from scrapy_simhash.features.tokens import stream_safe
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import read_item
 from scrapy_simhash.item.times import is_moment
-from scrapy_simhash.text import density, page_facts
+from scrapy_simhash.text import density, page_facts, titles
 from scrapy_simhash.text.blocks import CONTENT, walk
 from scrapy_simhash.text.html import is_too_complex, parse_html
 from tests.hostile.attacks import COMPARED, ITEMS, PAGES, Attack, prose
@@ -403,12 +403,12 @@ def test_what_stands_in_an_element_is_read_once_for_all_its_names(
 
 def test_names_from_metas_are_cut_before_they_are_held_against_others() -> None:
     (attack,) = [attack for attack in PAGES if attack.make.__name__ == "long_names"]
-    page_facts._fold.cache_clear()
+    titles.fold.cache_clear()
     folded: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page_facts, "tokens", lambda text: folded.append(text) or text.split())
+        patch.setattr(titles, "tokens", lambda text: folded.append(text) or text.split())
         page_facts.page_facts(parse_html(attack.body))
-    page_facts._fold.cache_clear()
+    titles.fold.cache_clear()
     assert folded
     assert max(map(len, folded)) <= 4096
 

@@ -20,20 +20,28 @@ from scrapy_simhash.db import schema, statements
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Document, Duplicate
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 
 def fail_after_commit(db: Database, error: BaseException) -> list[int]:
-    """Let the next commit succeed and its answer be lost; returns a list of how often it was."""
+    """Let the next commit under a lock succeed and its answer be lost; how often it was."""
     lost: list[int] = []
+    locks: list[int] = []
     do_commit = db.engine.dialect.do_commit
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("UPDATE simhash_namespaces"):
+            locks.append(1)
 
     def commit(connection: Any) -> None:
         do_commit(connection)
-        if not lost:
+        if locks and not lost:
             lost.append(1)
             raise error
+
+    event.listen(db.engine, "before_cursor_execute", note)
 
     db.engine.dialect.do_commit = commit  # type: ignore[method-assign]
     return lost
@@ -90,6 +98,38 @@ def test_a_duplicate_whose_commit_was_answered_by_silence_is_kept_once(db: Datab
     remember(index, 2, match)
     assert lost
     assert rows(db, schema.duplicates) == 2
+
+
+def test_a_copy_that_outlived_its_original_is_claimed_once(db: Database) -> None:
+    """Its claim is as old as the copy; a retry must know it as its own, to be released."""
+    url = db.url.render_as_string(hide_password=False)
+    with Index(url, known="pass") as index:
+        index.confirm(claim_version(index, article(1), "a"))
+        copy = claim_version(index, article(1), "b", visit=2)
+        document = Document(index.scheme.sketch(article(1)), "b", visit=2, text=article(1))
+        index.execute(duplicates=[Duplicate(document, copy.match, "drop", b"x", "dict")])
+    with Index(url, known="pass") as index:
+        lost = fail_after_commit(index.database, lost_connection(db))
+        verdict = claim_version(index, article(1), "b", visit=3)
+        assert lost
+        assert (verdict.kind, verdict.claim.before) == ("unique", None)
+        index.release(verdict)
+        assert claim_version(index, article(1), "c", visit=4).kind == "unique"
+
+
+def test_a_duplicate_that_was_moved_to_a_run_is_recorded_once(db: Database) -> None:
+    url = db.url.render_as_string(hide_password=False)
+    for visit in range(1, 4):
+        with Index(url, known="drop") as index:
+            claimed = claim_version(index, article(1), "a", visit=2 * visit)
+            index.execute(confirm=[claimed.claim] if claimed.claim else [])
+            copy = claim_version(index, article(1), "b", visit=2 * visit + 1)
+            lost = fail_after_commit(index.database, lost_connection(db)) if visit == 3 else [1]
+            text = article(1)
+            document = Document(index.scheme.sketch(text), "b", visit=2 * visit + 1, text=text)
+            index.execute(duplicates=[Duplicate(document, copy.match, "drop", b"x", "dict")])
+            assert lost
+        assert rows(db, schema.duplicates) == 1
 
 
 def test_a_refused_transaction_leaves_nothing(db: Database) -> None:

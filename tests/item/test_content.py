@@ -627,6 +627,9 @@ PAIRS: list[tuple[str, dict[str, Any], dict[str, Any], str | None, str | None]] 
     ("meeting, date as text", MEETING, {"date": "2024-05-02"}, None, None),
     ("manual, its file at another URL", MANUAL, {"files": [MOVED]}, None, None),
     ("manual, another file", MANUAL, {"files": [FILE | {"checksum": "a2"}]}, "files", None),
+    ("manual, another edition", MANUAL, {"files": [FILE | {"edition": "2"}]}, "files", None),
+    ("manual, a file without a checksum", MANUAL | {"files": [FILE | {"checksum": None}]},
+        {"files": [MOVED | {"checksum": None}]}, "files", None),
     ("shares, another day", SHARES, {"收盘价": 12.5}, "收盘价", "收盘价"),
 ]  # fmt: skip
 

@@ -132,12 +132,28 @@ def test_a_day_and_a_price_may_stand_alone_behind_the_heading(
         "<p>Trip 3 on <b>Monday</b> with <b>512</b> goats</p>",
         "<p><b>Seats</b> of the ferry: <b>4</b></p>",
         "<p><b>By</b> <b>12</b> goats</p>",
+        "<div><b>4.05</b> of 5 (<b>123</b> reviews)</div>",
+        "<div>第3集 <b>19</b> <b>512</b></div>",
     ],
 )
 def test_a_sentence_with_two_elements_is_no_row(sentence: str) -> None:
-    row = "<div><span>Seats:</span> <span>4</span></div>"
-    assert "page:details" in facts(f"<h1>Goats at sea</h1>{row}")
     assert "page:details" not in facts(f"<h1>Goats at sea</h1>{sentence}")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "<div><b>Seats:</b> <span>{}</span></div>",
+        "<div><b>Weight</b> <span>{}</span> kg</div>",
+        "<div><b>重量</b><span>{}</span> 公斤</div>",
+        "<div>Size <b>EU</b> <span>{}</span></div>",
+        "<p>Spec: <b>Length</b> <i>{} cm</i></p>",
+        "<dl><dt>Seats <dd>{}</dl>",
+    ],
+)
+def test_a_row_has_two_cells_and_at_most_a_word_or_a_unit_around(row: str) -> None:
+    one, other = (facts(f"<h1>Goats at sea</h1>{row.format(number)}") for number in (4, 5))
+    assert one["page:details"] != other["page:details"]
 
 
 def test_without_a_main_heading_another_one_is_not_the_title() -> None:
