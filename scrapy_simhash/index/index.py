@@ -60,29 +60,26 @@ class Index:
         candidates: "bands", "blocks", or "auto": bands for shingles without a distance.
         scheme: a scheme, its name or its import path.
         scheme_options: options for a scheme given by name.
-        known: "pass" compares each crawl with itself, "drop" with everything stored so far; None
-            compares each document with all others.
+        known: "pass" compares each crawl with itself, "drop" with all that is stored; None each
+            document with all others.
         change_similarity: less similar versions have changed, with `known`.
-        ignored: names of fields that documents no longer have: that an earlier version had them is
-            no change.
+        ignored: fields that are no longer read: earlier versions may have them.
         facts: "always"; "auto", all on one site and prices across sites; "never".
         engine_options: for :func:`sqlalchemy.create_engine`.
         timeout: seconds until a call gives up.
         run: the run that claims; by default its own, which is closed with the index.
         text_budget: bytes of compressed texts stored in the namespace; 0 stores none.
         item_budget: bytes of dropped items stored in the namespace.
-        expected_size: the number of documents that the keys of a new namespace are chosen for.
-        compared: what is compared, in words; a change of it is logged.
-        secret: at least 16 characters that all fingerprints depend on, as when the database was
-            made. By default each database draws its own.
+        expected_size: the documents that the keys of a new namespace are chosen for.
+        compared: what is compared, in words, of which a change is logged.
+        secret: at least 16 characters that all fingerprints depend on; by default drawn.
 
     Attributes:
         scheme: the scheme with the database's secret, which makes the fingerprints of texts.
 
     Raises:
         ValueError: an argument is out of range, or the URL can't be read.
-        SchemeMismatch: the database was made with another secret, or the namespace with a scheme
-            or with keys that can't be used with these arguments.
+        SchemeMismatch: the secret, scheme or keys of the database or namespace are different.
         IndexUnavailable: the database does not answer.
     """
 

@@ -190,10 +190,7 @@ class Lookup:
         return found
 
     def made_before(self, connection: Connection, batch: Batch, counter: int) -> dict[int, Row]:
-        """The claims of this batch that an attempt whose answer was lost has committed.
-
-        They have numbers above the counter before that attempt.
-        """
+        """The claims of a batch that were committed, without an answer, since this counter."""
         identities = [row.identity for row in batch.rows]
         rows = map(Row._make, connection.execute(queries.own, self.here(identities=identities)))
         mine = {row.token: row for row in rows if row.id > counter}
