@@ -221,7 +221,7 @@ def _print(counts: Counts, options: Namespace) -> None:
     )
     if counts.written:
         names = ", ".join(visible(name) or '""' for name in counts.written)
-        print(f"Not compared, as it only tells when or as which one an item was stored: {names}")
+        print(f"Not compared, as it only tells when, or in which order, items were stored: {names}")
     for line in _explained(counts):
         print(line)
 

@@ -73,7 +73,7 @@ class Counts(NamedTuple):
         reference: items of the reference.
         known: near-duplicates of one of these.
         unreadable: records of the reference that are no items.
-        written: fields that were not compared, as they tell when or as which one an item was
+        written: fields that were not compared, as they tell when, or in which order, items were
             written down.
         near: what keeps items apart although they are similar.
         advice: which fields to ignore to drop more.
@@ -160,7 +160,7 @@ def dedupe_corpus(
 
 
 def _without_written(sketcher: Sketcher, advance: Advance) -> tuple[Sketcher, Sequence[str]]:
-    """Find the fields that only tell when or as which one an item was written down.
+    """Find the fields that only tell when, or in which order, items were stored.
 
     Those that the user has named are compared.
     """

@@ -14,6 +14,7 @@ from tests.noisy.run import (
     has_copies,
     measure,
     report,
+    spread,
     summed,
     table,
 )
@@ -50,6 +51,19 @@ def twins(random: Random, count: int) -> list[Page]:
     pages = [story(words, str(number), str(number), words.title()) for number in range(count)]
     copies = [one._replace(url=f"{one.url}?sid=1") for one in pages]
     return [*pages, *copies]
+
+
+class TestSpread:
+    def test_each_thing_has_one_page_on_one_of_the_sites(self):
+        pages = spread(twins(Random(1), 7), 3)
+        assert [one.thing for one in pages] == list("0123456")
+        assert [one.url for one in pages][:4] == [
+            f"https://www.site{number}.example/{place}" for place, number in enumerate([0, 1, 2, 0])
+        ]
+
+    def test_what_differs_in_its_text_is_kept(self):
+        (measured,) = measure(Kind("twins", twins), "A", {}, 6, sites=3)
+        assert measured.tally == Tally(copies=0, found=0, things=6, lost=0, wrong=0)
 
 
 class TestTally:
