@@ -192,7 +192,7 @@ def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -
         raise TypeError(f"a text or a fingerprint is wanted, not {fingerprint!r}")
     if keys.needs_shingles:
         raise TypeError(
-            "this index finds candidates by min-wise bands, which are computed from a text's "
+            "this index finds candidates by MinHash bands, which are computed from a text's "
             "shingles: pass the text, or open the index with candidates='blocks'"
         )
     if not 0 <= fingerprint < 1 << scheme.bits:

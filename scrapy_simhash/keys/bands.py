@@ -1,4 +1,4 @@
-"""Min-wise bands: keys that similar sets of shingles share with a known probability.
+"""MinHash bands (LSH): keys that similar sets of shingles share with a known probability.
 
 Two documents meet if they share a key in one slot.
 """
@@ -32,7 +32,7 @@ _BANDS_FROM = ((1.0, (1, 16)), (0.9, (6, 6)), (0.8, (8, 4)), (0.7, (16, 4)))
 
 @dataclass(frozen=True)
 class Bands:
-    """Min-wise bands: equal for equal sets of shingles, likely to be for similar ones.
+    """MinHash bands: equal for equal sets of shingles, likely to be for similar ones.
 
     One-permutation hashing (Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012): the range of
     the hashes is cut into `bands * rows` bins, and each gives its least hash. An empty bin takes
