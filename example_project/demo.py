@@ -295,7 +295,7 @@ def explain_drop(drops: list[Drop], pages: dict[str, Page]) -> None:
     ]
     if reworded:
         drop = max(reworded, key=lambda drop: (drop.distance, -drop.similarity))
-        print(f"\nOne of the drops: “{pages[drop.label].headline}”\n    {drop.label}")
+        print(f"\nOne of the dropped items: “{pages[drop.label].headline}”\n    {drop.label}")
         print(f"  is {drop.similarity:.0%} similar ({drop.distance} of 128 bits differ) to")
         print(f"“{pages[drop.match_url].headline}”, stored before\n    {drop.match_url}")
 
@@ -307,10 +307,11 @@ def explain_kept(result: Crawl) -> None:
     offers.sort(key=itemgetter("url"))
     in_batch = ((a, b) for a, b in combinations(offers, 2) if a["description"] == b["description"])
     for a, b in islice(in_batch, 1):
-        print(f"\nOne of those kept: “{a['name']}” at {a['price']}\n    {a['url']}")
-        print(f"  has the very text of “{b['name']}” at {b['price']}, kept too\n    {b['url']}")
+        print(f"\nOne of the kept items: “{a['name']}” at {a['price']}\n    {a['url']}")
+        print(f"  has the same text as “{b['name']}” at {b['price']}, which is kept too")
+        print(f"    {b['url']}")
     reasons = ", ".join(f"{name} ({count})" for name, count in result.kept_for.most_common())
-    print(f"  Fields that kept things apart whose texts are near: {reasons}")
+    print(f"  Similar items were kept because they differ in: {reasons}")
 
 
 if __name__ == "__main__":

@@ -48,9 +48,7 @@ def how(drop: Pair) -> str:
     """What the URL of a duplicate has in common with that of its original, as a phrase."""
     if drop.action == SAME:
         return "unchanged since an earlier crawl"
-    if drop.original is None:
-        return "the original was replaced or pruned since"
-    return str(cause_of(drop.url, drop.original))
+    return str(cause_of(drop.url, drop.original or ""))
 
 
 @lru_cache(maxsize=1 << 17)

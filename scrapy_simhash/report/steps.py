@@ -99,7 +99,7 @@ def _avoidable(
 
     The patterns are parts of URLs that only repeat pages: these are known already.
     """
-    pairs = [(drop.url, drop.original) for drop in drops if drop.original is not None]
+    pairs = [(drop.url, drop.original or "") for drop in drops]
     yield from _mirrors(pairs)
     views, names = Counter[str](), Counter[str]()
     known = defaultdict[str | None, set[str]](set)
