@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.corpus.advice import Advice, Explainer, Near
-from scrapy_simhash.corpus.columns import find_written
+from scrapy_simhash.corpus.bookkeeping import find_written
 from scrapy_simhash.corpus.greedy import STEP, Decisions, Greedy
 from scrapy_simhash.corpus.sketches import (
     EMPTY,

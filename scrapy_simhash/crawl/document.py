@@ -23,8 +23,8 @@ from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, key_o
 from scrapy_simhash.item.facts import DETAILS, Facts
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
+from scrapy_simhash.text.item_markup import MarkupReader
 from scrapy_simhash.text.packed import pack_text
-from scrapy_simhash.text.values import MarkupReader
 
 #: Why something is not compared.
 Reason = Literal[NoText, "disabled", "error_page", "too_short", "unreadable"]

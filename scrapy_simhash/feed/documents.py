@@ -17,9 +17,9 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, longest_text
 from scrapy_simhash.text.density import density
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
+from scrapy_simhash.text.item_markup import MarkupReader
 from scrapy_simhash.text.page import Extractor, read_page
 from scrapy_simhash.text.page_facts import page_facts
-from scrapy_simhash.text.values import MarkupReader
 
 # The time of the crawl is unknown, so no value of an item is taken for it.
 _NO_CRAWL: Any = {"since": math.inf, "now": -math.inf}

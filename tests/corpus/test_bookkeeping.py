@@ -1,4 +1,4 @@
-"""Which fields of a corpus tell nothing but when, or as which one, an item was written down."""
+"""Which fields of a corpus only tell when, or in which order, its items were stored."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from corpora import jsonl
 from loopback import prose
 
-from scrapy_simhash.corpus import columns
-from scrapy_simhash.corpus.columns import find_written
+from scrapy_simhash.corpus import bookkeeping
+from scrapy_simhash.corpus.bookkeeping import find_written
 from scrapy_simhash.feed.csv_file import CsvFile
 from scrapy_simhash.feed.json_lines import JsonLines
 
@@ -183,7 +183,7 @@ def test_names_that_are_not(find, name):
 
 
 def test_a_file_is_read_no_further_than_somebody_may_be_told_something(find, monkeypatch):
-    monkeypatch.setattr(columns, "_FIRST", 3)
+    monkeypatch.setattr(bookkeeping, "_FIRST", 3)
     monkeypatch.setattr("scrapy_simhash.feed.json_lines.CHUNK_BYTES", 10)
     read = []
     monkeypatch.setattr(

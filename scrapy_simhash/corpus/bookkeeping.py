@@ -1,4 +1,4 @@
-"""Fields of a corpus that only tell when, or as which one, an item was written down.
+"""Bookkeeping fields: they only tell when, or in which order, the items of a corpus were stored.
 
 Some names may stand for the clock of a crawl or for the time of a thing: `created_at` of a table
 that a crawler fills, and of the posts of a forum. The whole corpus tells, never one pair of items.
