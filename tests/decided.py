@@ -14,8 +14,8 @@ from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.index.verdict import Row
 from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import AMOUNT, Folded
-from scrapy_simhash.item.folding import TEXT as WORDS
+from scrapy_simhash.item.folding import fold
+from scrapy_simhash.item.names import name_of
 
 #: How far apart texts may be: at .9 a similarity of .92 is enough and one of .88 is not.
 NEAR = 2
@@ -61,10 +61,8 @@ class Thing:
 
 
 def facts_of(values: Mapping[str, str]) -> Facts:
-    def folded(value: str) -> Folded:
-        return Folded(AMOUNT + 1 if value.startswith("€") else WORDS, value)
-
-    return Facts.of({name: folded(value) for name, value in values.items()})
+    folded = {name: fold(name_of(name), value) for name, value in values.items()}
+    return Facts.of({name: one for name, one in folded.items() if one is not None})
 
 
 def similarity(one: bytes, other: bytes) -> float:

@@ -160,6 +160,10 @@ ACROSS_SITES = {
     "A copy on another site with a note of twenty words above the text": two_sites(
         {"text": LONG_TEXT}, {"text": paragraphs(sentences("a note", 20)) + LONG_TEXT}
     ),
+    "A tour on another site: another title and day, another number in its text": two_sites(
+        {"title": "Winter tour, Ash Hall", "date": "12 May", "text": TEXT + "<p>Doors at 19</p>"},
+        {"title": "Birch Arena: on tour", "date": "14 May", "text": TEXT + "<p>Doors at 20</p>"},
+    ),
     "A text on another site with a passage of twenty words in place of another one": two_sites(
         {"text": paragraphs(sentences("a place", 20)) + LONG_TEXT},
         {"text": paragraphs(sentences("another place", 20)) + LONG_TEXT},
@@ -250,6 +254,10 @@ ON_ONE_SITE = {
         read=stored,
     ),
     "The same description at another price": one_site(PRODUCT, PRODUCT | {"price": "€24.50"}),
+    "Another edition of a gazette, its text in a file": one_site(
+        {"title": "The Gazette", "file_urls": "/2024/a.pdf?token=1", "text": TEXT},
+        {"title": "The Gazette", "file_urls": "/2024/b.pdf?token=1", "text": TEXT},
+    ),
     "The same text under another headline": one_site(STORY, STORY | {"title": "The flood"}),
     "A meeting of another month with the same agenda": one_site(
         {"committee": "Planning", "date": "12 May", "text": TEXT},

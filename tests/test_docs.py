@@ -209,13 +209,24 @@ def test_every_block_of_python_is_python():
     assert not wrong, listed(wrong)
 
 
+def writer(name):
+    """A program that writes a page, as a module."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_table_of_evidence_is_the_one_that_decides():
+    evidence = writer("evidence")
+    assert evidence.PAGE.read_text("utf-8") == evidence.page(), "run docs/evidence.py"
+    assert "\n| amount of money | yes |" in evidence.page()
+
+
 class TestCommands:
     @staticmethod
     def commands():
-        spec = importlib.util.spec_from_file_location("commands", DOCS / "commands.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        return writer("commands")
 
     def test_every_command_of_the_pages_is_one(self, capsys):
         wrong, parser_of = [], self.commands().parser_of

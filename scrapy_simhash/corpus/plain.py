@@ -23,8 +23,8 @@ from scrapy_simhash.db.values import TEXT
 from scrapy_simhash.features.tokens import fold_table
 from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.item.content import MIN_PROSE
+from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT
-from scrapy_simhash.item.folding import NUMBERS
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.quality import Criterion, QualitySignals, ranks_of
 from scrapy_simhash.item.state import SIGNS
@@ -100,7 +100,7 @@ class PlainItems:
         """Sketch the plain items in lines, the first of which has that number in the corpus."""
         (compared,) = self.reader.fields.only or ()
         before = f"dict:d({len(compared)}:{compared}=str:".encode()
-        fact = (name_of(NUMBERS_OF_TEXT).key | NUMBERS << 32).to_bytes(5, "little")
+        fact = (name_of(NUMBERS_OF_TEXT).key | Evidence.NUMBERS << 32).to_bytes(5, "little")
         bounds = max(MIN_PROSE, self.reader.min_features), min(_LOOK, self.reader.max_text)
         scheme, bands = cast("Shingles", self.plan.scheme), cast("Bands", self.plan.keys)
         made = cast("native.Core", native.core).documents(

@@ -124,6 +124,13 @@ class Changes:
             for one, other in product(mine, _references(change.old))
         )
 
+    def replaces_number(self) -> bool:
+        """Whether a number stands in place of a different one."""
+        return any(
+            any(map(_is_number, change.new)) and any(map(_is_number, change.old))
+            for change in self.all
+        )
+
     @cached_property
     def has_numbers(self) -> bool:
         """Whether the new text holds a number that the old one has not at that place.

@@ -7,7 +7,7 @@ two URLs, where nothing differs but a field that no other field explains.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
@@ -16,8 +16,8 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.pairs import NOTHING, read_contents
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.item.facts import Facts, changed_facts, equal_titles
-from scrapy_simhash.item.folding import NOTE, SECTION, STATE, TIME
+from scrapy_simhash.item.evidence import Relation, differing
+from scrapy_simhash.item.facts import Facts, equal_titles
 from scrapy_simhash.item.irrelevant import LEAST, Example, are_irrelevant, has_meaning, is_one_page
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.visible import plural, shortened
@@ -26,6 +26,7 @@ from scrapy_simhash.visible import plural, shortened
 _SHARE = 0.01
 
 _EXAMPLES = 5
+_ONE_TITLE = frozenset({Relation.SAME_SITE, Relation.ONE_TITLE})
 
 # Items that are read, the newest first, and how many of them at a time.
 _MOST, _CHUNK = 20_000, 500
@@ -88,7 +89,7 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[Advice]:
             mine, theirs = (kept.get((one, 0), NOTHING).values for one in (row.id, row.beside))
             example = _proven(row, mine, theirs)
             if example is None:
-                unproven.append(_changed(row, (STATE, SECTION, TIME, NOTE)))
+                unproven += _changed(row)
             else:
                 found[tuple(example.values)].append(example)
     given = []
@@ -108,19 +109,18 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[Advice]:
     return sorted(given, key=lambda one: -one.dropped)
 
 
-def _changed(row: Any, unread: Collection[int] = (STATE, SECTION)) -> set[int]:
-    """The facts that differ, without those of kinds that keep no two pages of a title apart."""
+def _changed(row: Any) -> list[set[int]]:
+    """The facts that keep two pages of a title apart, in whichever order they are met."""
     try:
-        new, old = (Facts.unpack(packed or b"") for packed in (row.facts, row.stored))
+        new, old = (Facts.unpack(packed or b"").records for packed in (row.facts, row.stored))
     except ValueError:
-        return set()
-    left_out = {key for one in (new, old) for key, kind, _ in one.records if kind in unread}
-    return changed_facts(new, old) - left_out
+        return []
+    return [{*differing(one, other, _ONE_TITLE)} for one, other in ((new, old), (old, new))]
 
 
 def _proven(row: Any, mine: Mapping[str, str], theirs: Mapping[str, str]) -> Example | None:
     """The pair, if it is one page at two addresses and its changed fields have no known meaning."""
-    changed = _changed(row)
+    changed = set[int]().union(*_changed(row))
     if not (changed and row.is_equal and is_one_page(row.url, row.other)):
         return None
     if not equal_titles(Facts.unpack(row.facts), Facts.unpack(row.stored)):

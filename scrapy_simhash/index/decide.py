@@ -16,7 +16,7 @@ from types import MappingProxyType
 from scrapy_simhash.db.values import EXACT
 from scrapy_simhash.features.changes import PASSAGE, Changes
 from scrapy_simhash.index.rule import Met, Rule, are_equal
-from scrapy_simhash.index.verdict import TOUCHED, Place, Row
+from scrapy_simhash.index.verdict import TOUCHED, FactsMode, Place, Row
 from scrapy_simhash.index.visits import (
     NO_VISITS,
     Decision,
@@ -26,12 +26,13 @@ from scrapy_simhash.index.visits import (
     preference,
 )
 from scrapy_simhash.item.addresses import same_site, site, view_of
+from scrapy_simhash.item.evidence import Evidence, Relation, Weight, weight
 from scrapy_simhash.item.facts import (
     NUMBERS_OF_TEXT,
     Facts,
-    are_two_things,
+    are_two_items,
     conflict,
-    equal_titles,
+    relations_of,
 )
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 from scrapy_simhash.text.page import containment
@@ -232,64 +233,61 @@ def difference(
     is_unseen = met.estimated and not _is_seen(mine, met)
     if rule.facts == "never" or facts is None:
         return NOT_COMPARED if is_unseen else None
-    # Without a URL, assume the same site: the stricter rule.
-    here = not (mine.url and other.url) or same_site(mine.url, other.url)
-    together = here or any(site(url) in strict for url in (mine.url, other.url) if strict)
     # Equal sets of pairs may stand in another order.
     changes = None if met.similarity == 1 else met.changes
-    stored = None if other.facts is None else Facts.unpack(other.facts)
-    view = view_of(mine.url, other.url) if mine.url else None
-    are_alone = mine.visit != mine.epoch and other.visit != other.epoch
-    if stored is not None and (
-        name := conflict(
-            facts,
-            stored,
-            same_site=together,
-            mode=rule.facts,
-            numbers=changes is None,
-            state=mine.identity == other.identity,
-            # Items of one list, and answers to forms, share a URL and are different things.
-            view=view if mine.url != other.url and are_alone else None,
-        )
-    ):
+    stored = Facts() if other.facts is None else Facts.unpack(other.facts)
+    relations = _relations(mine, met, facts, stored, strict=strict, mode=rule.facts)
+    unread = () if changes is None else (Evidence.NUMBERS,)
+    if other.facts is not None and (name := conflict(facts, stored, relations, unread)):
         return name
     if is_unseen:
         return NOT_COMPARED
-    if changes is not None and not view:
+    if changes is not None and Relation.VIEW not in relations:
         if budget is not None and not budget.allows(mine.size + other.size):
             return NOT_COMPARED
-        titles = None if stored is None else equal_titles(facts, stored)
-        is_strict = together or rule.facts == "always"
-        if name := _difference_of_texts(
-            changes(), met, here=here, titles=titles, is_strict=is_strict
-        ):
+        if name := _difference_of_texts(changes(), relations):
             return name
-    if here and mine.page_sketch and other.page_sketch:
+    is_here = Relation.SAME_SITE in relations or Relation.VERSION in relations
+    if is_here and mine.page_sketch and other.page_sketch:
         is_other = containment(mine.page_sketch, other.page_sketch) < REST
         return "(rest of the page)" if is_other else None
     return None
 
 
-def _difference_of_texts(
-    changes: Changes | None, met: Met, *, here: bool, titles: bool | None, is_strict: bool
-) -> str | None:
-    """Where two similar texts differ, if that keeps them apart.
+def _relations(
+    mine: Row, met: Met, facts: Facts, stored: Facts, *, strict: frozenset[str], mode: FactsMode
+) -> frozenset[Relation]:
+    """How a document stands to a claim: which columns of the table of evidence hold."""
+    other = met.claim
+    # Without a URL, assume the same site: the stricter rule.
+    here = not (mine.url and other.url) or same_site(mine.url, other.url)
+    is_strict = mode == "always" or any(site(url) in strict for url in (mine.url, other.url))
+    found = relations_of(facts, stored, same_site=here or is_strict)
+    if mine.identity == other.identity:
+        found = {Relation.VERSION, *found & {Relation.ONE_TITLE}}
+    if here and Relation.ONE_TITLE in found and (met.similarity or 0.0) >= CLOSE:
+        found.add(Relation.CLOSE)
+    # Items of one list, and answers to forms, share a URL and are different items.
+    are_alone = mine.visit != mine.epoch and other.visit != other.epoch
+    if are_alone and mine.url not in ("", other.url) and (view := view_of(mine.url, other.url)):
+        found |= {Relation.VIEW, Relation.TRANSLATED} if view == "translated" else {Relation.VIEW}
+    return frozenset(found)
 
-    `here` is whether both are of one site, `titles` whether their titles are equal, if both are
-    known, `is_strict` whether every number counts.
-    """
+
+def _difference_of_texts(changes: Changes | None, relations: frozenset[Relation]) -> str | None:
+    """Where two similar texts differ, if that keeps them apart."""
     if changes is None:  # a stored text is damaged
         return NOT_COMPARED
-    if changes.has_numbers if is_strict else changes.replaces_reference():
-        return NUMBERS_OF_TEXT
-    are_close = met.similarity is not None and met.similarity >= CLOSE
-    # On one site, what stands under one title is the same thing in another version. Below that,
-    # with another title, what was added may be what it is about.
-    if (not (here and titles and are_close) and changes.replaces_passage()) or (
-        titles is False and not are_close and changes.adds_passage()
+    numbers = weight(Evidence.NUMBERS, relations)
+    if (
+        (numbers and changes.replaces_reference())
+        or (numbers == Weight.REPLACED and changes.replaces_number())
+        or (numbers > Weight.REPLACED and changes.has_numbers)
     ):
+        return NUMBERS_OF_TEXT
+    if weight(Evidence.PASSAGE, relations) and changes.replaces_passage():
         return "(passage)"
-    return "(names)" if changes.renames() else None
+    return "(names)" if weight(Evidence.NAMES, relations) and changes.renames() else None
 
 
 def sharing_sites(mine: Row, facts: Facts | None, near: Sequence[Met]) -> frozenset[str]:
@@ -305,9 +303,9 @@ def sharing_sites(mine: Row, facts: Facts | None, near: Sequence[Met]) -> frozen
     for row in (mine, *copies, *(met.claim for met in near)):
         if row.facts:
             of_sites[site(row.url)][row.identity] = row
-    telling, shared = facts.telling, set[str]()
+    shared = set[str]()
     for name, rows in of_sites.items():
         some = [Facts.unpack(row.facts or b"") for row in islice(rows.values(), _SHARING)]
-        if any(are_two_things(*pair, telling) for pair in combinations(some, 2)):
+        if any(are_two_items(*pair) for pair in combinations(some, 2)):
             shared.add(name)
     return frozenset(shared)

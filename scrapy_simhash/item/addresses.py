@@ -39,6 +39,13 @@ _NO_PAGE = re.compile(r"(?:javascript|mailto|tel):(?!//)", re.IGNORECASE)
 _MEDIA = re.compile(
     r"\.(?:avif|bmp|css|gif|ico|jpe?g|js|mp[34]|png|svg|webp)(?:[?#]|$)", re.IGNORECASE
 )
+# A file for people, and its path.
+_DOWNLOAD = re.compile(
+    r"(?:(?:https?|ftp):)?(?://[^/?#]*)?([^?#]*\.(?:7z|apk|avi|bz2|csv|deb|djvu|dmg|docx?|epub|exe|"
+    r"flac|gz|iso|m4[abv]|mkv|mobi|mov|mp[34]|msi|od[pst]|og[gv]|pdf|pptx?|ps|rar|rpm|rtf|tar|tgz|"
+    r"wav|webm|xlsx?|xz|zip))(?:[?#]|\Z)",
+    re.IGNORECASE,
+)
 
 
 def is_address(name: Name, text: str) -> bool:
@@ -51,6 +58,16 @@ def is_address(name: Name, text: str) -> bool:
         return False
     text = text.strip()
     return (_ADDRESS.fullmatch(text) or _SPACED_FILE.fullmatch(text)) is not None
+
+
+def file_of(address: str) -> str:
+    """The path of a file that an address leads to; "" for a page, a picture or anything else.
+
+    >>> file_of("https://example.com/2024/gazette.pdf?token=7")
+    '/2024/gazette.pdf'
+    """
+    found = _DOWNLOAD.match(address.strip())
+    return found[1] if found else ""
 
 
 def is_page(address: str, page_url: str) -> bool:

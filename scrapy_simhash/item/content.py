@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.addresses import (
+    file_of,
     is_address,
     is_other_page,
     is_page,
@@ -20,16 +21,9 @@ from scrapy_simhash.item.addresses import (
 )
 from scrapy_simhash.item.columns import collect, only
 from scrapy_simhash.item.digest import digest_of
+from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import (
-    AMOUNT,
-    STATE,
-    TEXT,
-    Folded,
-    fold,
-    is_encoded,
-    is_markup,
-)
+from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.item.state import without_state
@@ -155,7 +149,7 @@ def read_item(
     address = own_address(everything, page_url=page_url, key=key)
     reading.know_url(address or (page_url if reading.names_page else ""), is_key=key is not None)
     # Who reads it tells rows apart that have no address, as of a table of results.
-    states = {name for name, one in facts.items() if address and one.kind == STATE}
+    states = {name for name, one in facts.items() if address and one.kind == Evidence.STATE}
     told = {name: value for name, value in kept.items() if name not in states}
     digest = digest_of(type(item).__name__, told, facts, reading.addresses, secret)
     return ItemContent(
@@ -255,8 +249,8 @@ class _Reading:
         """Leave out an id that the item's own URL holds; without one, a rating is a review's."""
         if not url:
             for name, fact in self.facts.items():
-                if fact.kind == STATE and "rating" in name_of(name).marks:
-                    self.facts[name] = fact._replace(kind=TEXT)
+                if fact.kind == Evidence.STATE and "rating" in name_of(name).marks:
+                    self.facts[name] = fact._replace(kind=Evidence.TEXT)
             return
         ids = [name for name in self.kept if name_of(name).is_id and not is_key]
         for name in ids:
@@ -321,11 +315,14 @@ class _Reading:
     def _read_list(self, path: str, values: list[Any]) -> None:
         """Read a list as one value, and each field of the mappings in it, such as offers."""
         name = name_of(path)
-        # Addresses are neither prose nor facts; a text with tags is none.
+        # Addresses are neither prose nor facts, except files; a text with tags is none.
         values = [
             value
             for value in values
-            if type(value) is not str or "<" in value or not is_address(name, value)
+            if type(value) is not str
+            or "<" in value
+            or not is_address(name, value)
+            or file_of(value)
         ]
         if not values:
             self.addresses.add(path)
@@ -342,9 +339,9 @@ class _Reading:
         for column, cells in columns.items():
             # Across sites only amounts count, so they need facts of their own.
             if column != path:
-                self._add(column, cells, at_least=AMOUNT)
+                self._add(column, cells, at_least=Evidence.AMOUNT)
 
-    def _add(self, name: str, value: Any, at_least: int = TEXT) -> None:
+    def _add(self, name: str, value: Any, at_least: int = Evidence.TEXT) -> None:
         folded = fold(name_of(name), value)
         if folded is not None and folded.kind >= at_least:
             self.facts[name] = folded

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 from hashlib import blake2b
 from typing import Any
 
-from scrapy_simhash.item.folding import AMOUNT, Folded, fold
+from scrapy_simhash.item.evidence import Evidence
+from scrapy_simhash.item.folding import Folded, fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.values import Printed
 
@@ -54,7 +55,7 @@ def _scalar(value: Any, folded: Folded | None) -> str:
     kind = type(value)
     if folded is not None:
         # A number without a sign may be an amount in any currency.
-        what, text = str(max(folded.kind, AMOUNT)), folded.whole()
+        what, text = str(max(folded.kind, int(Evidence.AMOUNT))), folded.whole()
         if kind is str and "<" in value:
             text = " ".join([text, *_TARGET.findall(value)])
     else:

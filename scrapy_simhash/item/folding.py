@@ -15,13 +15,11 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from scrapy_simhash.features.tokens import listed, normal
-from scrapy_simhash.item.addresses import is_address
+from scrapy_simhash.item.addresses import file_of, is_address
+from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.names import Mark, Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number
 from scrapy_simhash.item.times import is_moment, is_weekday, may_be_date, read_date, read_short_date
-
-# Kinds of facts, as stored. Those above AMOUNT are amounts in a known currency.
-TEXT, NUMBER, NUMBERS, TIME, STATE, SECTION, NOTE, NUMBERED, YEAR, STOCK, AMOUNT = *range(10), 16
 
 # Characters of a value that are folded; of the rest the digest counts.
 _LOOK = 65_536
@@ -51,7 +49,9 @@ _DIGIT = re.compile("[0-9]")
 _NO_DATES: frozenset[Mark] = frozenset({"code", "price", "title"})
 # Marks of names whose numbers are labels: "1.10" is not "1.1".
 _LABELS: frozenset[Mark] = frozenset({"code", "serial"})
-_FILED: frozenset[Mark] = frozenset({"note", "section"})
+_TELLING = _LABELS | {"price"}
+# A word with a digit, such as AB-12.
+_CODE = re.compile(r"(?=\D*\d)[\w./-]+")
 # Commas that are no part of a number, and a full stop at the end.
 _COMMA = re.compile(r"(?<!\d)[,、]|[,、](?!\d)|(?<!\.)[.。]\Z")
 # How pictures and markup begin, which are no facts, and how much of data is decoded for that.
@@ -137,17 +137,33 @@ def _fold_any(name: Name, value: Any) -> Folded | None:
     if "silent" in name.marks:
         return None
     folded = _FOLDS.get(type(value), _scalar)(name, value)
-    if folded is None or folded.kind >= AMOUNT:
+    if folded is None or folded.kind >= Evidence.AMOUNT:
         return folded
-    if name.state and name.state.fullmatch(folded.text.removeprefix("t:").removeprefix("n:")):
-        return folded._replace(kind=STOCK if "stock" in name.marks else STATE)
-    if folded.kind != TEXT or name.marks.isdisjoint(_FILED):
-        return folded
-    if "note" in name.marks:
-        return folded._replace(kind=NOTE)
+    return folded._replace(kind=_kind_of(name, folded))
+
+
+def _kind_of(name: Name, folded: Folded) -> Evidence:
+    """The kind of evidence that a value is, given the name of its field."""
+    marks, words = name.marks, folded.text.removeprefix("t:").removeprefix("n:")
+    if name.state and name.state.fullmatch(words):
+        return Evidence.STOCK if "stock" in marks else Evidence.STATE
+    is_text = folded.kind == Evidence.TEXT
     # In German, "Tag" is a day.
-    is_day = folded.time or is_weekday(folded.text[2:])
-    return folded if is_day else folded._replace(kind=SECTION)
+    is_filed = is_text and not (folded.time or is_weekday(words))
+    if is_text and "note" in marks:
+        return Evidence.NOTE
+    if is_filed and "section" in marks:
+        return Evidence.SECTION
+    if folded.time:
+        return Evidence.DATE
+    if folded.kind not in (Evidence.TEXT, Evidence.NUMBER):
+        return Evidence(folded.kind)
+    if is_text and "title" in marks:
+        return Evidence.TITLE
+    if not marks.isdisjoint(_TELLING):
+        is_code = not is_text or _CODE.fullmatch(words) is not None
+        return Evidence.CODE if is_code and "price" not in marks else Evidence.LABEL
+    return Evidence.DATE if "dated" in marks else Evidence(folded.kind)
 
 
 def _scalar(name: Name, value: Any) -> Folded | None:
@@ -156,20 +172,20 @@ def _scalar(name: Name, value: Any) -> Folded | None:
     if isinstance(value, bytes):
         return _data(value, value[:_HEAD])
     if isinstance(value, bool):
-        return Folded(TEXT, "t:true" if value else "t:false")
+        return Folded(Evidence.TEXT, "t:true" if value else "t:false")
     if isinstance(value, Decimal):
         return _number(name, value) if value.is_finite() else None
     if isinstance(value, (int, float)):
         return _number(name, value) if math.isfinite(value) else None
     if isinstance(value, (dt.date, dt.time)):
         text = value.isoformat().casefold()
-        return _date(name, text) or Folded(TEXT, f"t:{text}")
+        return _date(name, text) or Folded(Evidence.TEXT, f"t:{text}")
     return _text(name, str(value))
 
 
 def _text(name: Name, text: str) -> Folded | None:
     if is_address(name, text):
-        return None
+        return Folded(Evidence.FILE, f"f:{path}") if (path := file_of(text)) else None
     if is_encoded(text):
         return None if text.startswith("data:image") else _data(text.encode(), _decoded(text))
     is_tagged = is_markup(text)
@@ -185,13 +201,13 @@ def _text(name: Name, text: str) -> Folded | None:
     if len(text) > _LOOK:
         plain += f"\x1f{_digest(text[_LOOK:].encode('utf-8', 'surrogatepass'))}"
     told = _DIGIT.search(folded) and (_date(name, folded) or _numeric(name, folded))
-    return told or Folded(TEXT, f"t:{plain}")
+    return told or Folded(Evidence.TEXT, f"t:{plain}")
 
 
 def _data(data: bytes, head: bytes) -> Folded | None:
     """The digest of a file, or of encoded data; None for a picture or a page."""
     is_shown = head.lstrip().startswith(_SHOWN) or head[8:12] == b"WEBP"
-    return None if is_shown or not data else Folded(TEXT, f"b:{_digest(data)}")
+    return None if is_shown or not data else Folded(Evidence.TEXT, f"b:{_digest(data)}")
 
 
 def _decoded(text: str) -> bytes:
@@ -216,7 +232,7 @@ def _date(name: Name, text: str) -> Folded | None:
     if written is None or not written.days:
         return None
     # Two days, in their order, where either number may be the month.
-    return Folded(TEXT, f"t:{'|'.join(written.days)}", written[1:])
+    return Folded(Evidence.TEXT, f"t:{'|'.join(written.days)}", written[1:])
 
 
 def _list(name: Name, values: list[Any]) -> Folded | None:
@@ -224,9 +240,9 @@ def _list(name: Name, values: list[Any]) -> Folded | None:
     if len(facts) < 2:
         return facts.pop() if facts else None
     kinds = {folded.kind for folded in facts}
-    kind = AMOUNT if min(kinds) >= NUMBER and max(kinds) >= AMOUNT else TEXT
-    if len(kinds) == 1:
-        (kind,) = kinds
+    kind: int = min(kinds) if len(kinds) == 1 else Evidence.TEXT
+    if len(kinds) > 1 and all(one == Evidence.NUMBER or one >= Evidence.AMOUNT for one in kinds):
+        kind = Evidence.AMOUNT
     return Folded(kind, "l:" + "\x1f".join(sorted({folded.whole() for folded in facts})))
 
 
@@ -236,7 +252,7 @@ def _dict(name: Name, fields: dict[str, Any]) -> Folded | None:
         for key, value in fields.items()
         if (folded := fold(name_of(f"{name.text}.{key}"), value)) is not None
     ]
-    return Folded(TEXT, "d:" + "\x1e".join(facts)) if facts else None
+    return Folded(Evidence.TEXT, "d:" + "\x1e".join(facts)) if facts else None
 
 
 _FOLDS: dict[type, Callable[[Name, Any], Folded | None]] = {str: _text, list: _list, dict: _dict}
@@ -255,7 +271,7 @@ def _number(name: Name, value: float | Decimal) -> Folded:
     digits = (text if _is_label(name) else number(text)) or text.casefold()
     is_price = "price" in name.marks or (text[-3:-2] == "." and not _is_label(name))
     is_amount = is_price and "no_amount" not in name.marks
-    return Folded(AMOUNT if is_amount else NUMBER, "n:" + digits)
+    return Folded(Evidence.AMOUNT if is_amount else Evidence.NUMBER, "n:" + digits)
 
 
 def _numeric(name: Name, text: str) -> Folded | None:
@@ -264,14 +280,14 @@ def _numeric(name: Name, text: str) -> Folded | None:
         return None
     digits = number(text)
     if digits and _is_label(name):
-        return Folded(NUMBER, f"n:{digits}") if digits == text or "." not in text else None
+        return Folded(Evidence.NUMBER, f"n:{digits}") if digits == text or "." not in text else None
     if "no_amount" not in name.marks:
         found = amount(text, expected="price" in name.marks)
         if found and not is_moment(text):
-            return Folded(AMOUNT + found.currency, "n:" + found.text)
+            return Folded(Evidence.AMOUNT + found.currency, "n:" + found.text)
         if (bare := bare_amount(text)) and not is_moment(text):
-            return Folded(AMOUNT, "n:" + bare)
-    return Folded(NUMBER, "n:" + digits) if digits else None
+            return Folded(Evidence.AMOUNT, "n:" + bare)
+    return Folded(Evidence.NUMBER, "n:" + digits) if digits else None
 
 
 def _is_label(name: Name) -> bool:

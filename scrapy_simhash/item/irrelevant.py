@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from scrapy_simhash.item.addresses import place
-from scrapy_simhash.item.folding import NUMBER, TEXT, Folded, fold
+from scrapy_simhash.item.evidence import Evidence
+from scrapy_simhash.item.folding import Folded, fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.times import is_moment
 
@@ -36,6 +37,10 @@ _DATED = re.compile(
     r"sep|oct|okt|nov|dec|des|dez|déc|dic)"
 )
 _EPOCH = re.compile(r"n:(\d{10})(?:\d{3}){0,3}(?:\.\d+)?", re.ASCII)
+_DATES: Mapping[int, re.Pattern[str]] = {
+    Evidence.NUMBER: _DATED_NUMBER,
+    Evidence.TEXT: _DATED,
+}
 # Parameters that tell where a link stood.
 _REFERRAL = re.compile(r"(?:from|ref|referr?er|spm|via)=[^&]*", re.IGNORECASE)
 
@@ -115,7 +120,7 @@ def _tells_nothing(example: Example) -> bool:
             folded = fold(known, value)
             if folded is None or not _MEANINGLESS.fullmatch(value):
                 return False
-            dated = {NUMBER: _DATED_NUMBER, TEXT: _DATED}.get(folded.kind)
+            dated = _DATES.get(folded.kind)
             if dated is None or dated.search(folded.text):
                 return False
     return True

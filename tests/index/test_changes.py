@@ -10,8 +10,9 @@ from servers import ENGINES
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import TEXT, Folded
+from scrapy_simhash.item.folding import Folded
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 WORDS = article(0, 600).split()
@@ -39,7 +40,9 @@ def decided(
             text,
             key=f"{url} {number}",
             url=url,
-            facts=Facts.of({"title": Folded(TEXT, title)} if title else {}).with_numbers(text),
+            facts=Facts.of({"title": Folded(Evidence.TEXT, title)} if title else {}).with_numbers(
+                text
+            ),
         )
         for number, (text, url, title) in enumerate(zip(texts, urls, titles, strict=True))
     ]

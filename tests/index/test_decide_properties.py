@@ -9,7 +9,7 @@ from decided import NEAR, Seen, Thing, facts_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scrapy_simhash.item.facts import Facts, conflict
+from scrapy_simhash.item.facts import Facts, conflict, relations_of
 
 #: Texts that are equal, or have nothing in common.
 APART = (0, 100, 200)
@@ -60,6 +60,10 @@ histories = st.lists(
 )
 
 
+def keeps_apart(new: Facts, stored: Facts, *, here: bool) -> str | None:
+    return conflict(new, stored, frozenset(relations_of(new, stored, same_site=here)))
+
+
 def contents(things: list[Thing]) -> list[object]:
     return [thing.content for thing in things]
 
@@ -75,7 +79,7 @@ def test_a_drop_has_a_match_that_is_near_and_has_no_conflict(things, batch):
                 assert claim.compared_by == thing.exact
                 assert abs(int.from_bytes(claim.fingerprint, "big") - thing.text) <= NEAR
                 new, stored = facts_of(dict(thing.facts)), Facts.unpack(claim.facts)
-                assert conflict(new, stored, same_site=thing.url == claim.url) is None
+                assert keeps_apart(new, stored, here=thing.url == claim.url) is None
             assert decision.claims == (decision.kind == "unique")
 
 
@@ -165,7 +169,7 @@ def covers(stored, thing):
     new, old = facts_of(dict(thing.facts)), facts_of(dict(stored.facts))
     is_near = abs(stored.text - thing.text) <= (0 if thing.exact else NEAR)
     here = stored.url == thing.url
-    return stored.exact == thing.exact and is_near and not conflict(new, old, same_site=here)
+    return stored.exact == thing.exact and is_near and not keeps_apart(new, old, here=here)
 
 
 @given(histories, st.integers(1, 7))

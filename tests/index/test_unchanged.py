@@ -9,8 +9,9 @@ from loopback import prose
 
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import TEXT, Folded
+from scrapy_simhash.item.folding import Folded
 
 #: What stands in a text at two visits.
 STATES = [
@@ -93,7 +94,9 @@ def test_a_field_that_is_ignored_from_now_on_makes_no_version(
 ) -> None:
     found = []
     for visit, fields in enumerate(({"token": "a7", "author": "Ann"}, {"author": "Ann"}), 1):
-        facts = Facts.of({name: Folded(TEXT, f"t:{value}") for name, value in fields.items()})
+        facts = Facts.of(
+            {name: Folded(Evidence.TEXT, f"t:{value}") for name, value in fields.items()}
+        )
         with Index(f"sqlite:///{tmp_path}/index.db", known="drop", ignored=ignored) as index:
             text = prose(1, 120)
             sketch = index.scheme.sketch(text)

@@ -13,8 +13,9 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import TEXT, Folded
+from scrapy_simhash.item.folding import Folded
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
@@ -122,7 +123,7 @@ def test_a_changed_thing_of_a_list_leaves_the_claim_of_the_old_one(
     index = Index(db)
 
     def listed(price: str, visit: int) -> Document:
-        facts = Facts.of({"price": Folded(TEXT, price)})
+        facts = Facts.of({"price": Folded(Evidence.TEXT, price)})
         return index.document(article(1), key="list", visit=visit, facts=facts)
 
     index.confirm(*index.execute([listed("1", visit=1)]))

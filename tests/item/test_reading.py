@@ -226,10 +226,11 @@ def test_plain_items_are_read_without_scrapy() -> None:
     program = (
         "import sys\n"
         "from scrapy_simhash.item.content import read_item\n"
+        "from scrapy_simhash.item.evidence import Relation\n"
         "from scrapy_simhash.item.facts import conflict\n"
         "item = {'title': 'Ferry', 'offers': [{'price': 3}], 'url': 'https://a.example/'}\n"
         "content = read_item(item, page_url='https://a.example/', since=0, now=0)\n"
-        "conflict(content.facts, content.facts, same_site=True)\n"
+        "conflict(content.facts, content.facts, frozenset({Relation.SAME_SITE}))\n"
         "heavy = {'scrapy', 'twisted', 'sqlalchemy', 'itemadapter', 'lxml', 'jieba'}\n"
         "print(*sorted(heavy & set(sys.modules)))\n"
     )

@@ -1,0 +1,71 @@
+"""Writes the table of evidence into duplicates.md, from the one that decides."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from scrapy_simhash.item.evidence import TABLE, Evidence, Relation, Weight, weight
+
+PAGE = Path(__file__).parent / "duplicates.md"
+_TABLE = re.compile(r"(?<=<!-- evidence -->\n).*(?=\n<!-- /evidence -->)", re.DOTALL)
+
+NAMES = {
+    Evidence.AMOUNT: "amount of money",
+    Evidence.CODE: "code, such as AB-12",
+    Evidence.LABEL: "model, edition, season, ...",
+    Evidence.TITLE: "title",
+    Evidence.NUMBERED: "numbers in titles of equal words",
+    Evidence.DATE: "day",
+    Evidence.YEAR: "year of a day",
+    Evidence.TIME: "time of day",
+    Evidence.NUMBER: "other number",
+    Evidence.FILE: "path of a file",
+    Evidence.TEXT: "other value",
+    Evidence.SECTION: "category, tag",
+    Evidence.NOTE: "author, summary",
+    Evidence.STOCK: "stock",
+    Evidence.STATE: "state: views, ranks, ...",
+    Evidence.REST: "the item's text beside its page's",
+    Evidence.NUMBERS: "number in the text",
+    Evidence.PASSAGE: "passage in place of another",
+    Evidence.NAMES: "name exchanged throughout",
+}
+WORDS = {
+    Weight.NEVER: "-",
+    Weight.REFERENCE: "five digits",
+    Weight.REPLACED: "another",
+    Weight.BOTH: "both",
+    Weight.NONE_AT_ALL: "if none",
+    Weight.ALWAYS: "yes",
+}
+_HERE = Relation.SAME_SITE
+COLUMNS = {
+    "same site": {_HERE},
+    "one title": {_HERE, Relation.ONE_TITLE, Relation.CLOSE},
+    "other view": {_HERE, Relation.VIEW},
+    "translated": {_HERE, Relation.VIEW, Relation.TRANSLATED},
+    "page": {_HERE, Relation.OF_PAGE},
+    "other site": {Relation.OTHER_SITE},
+    "other day": {Relation.OTHER_DAY},
+    "version": {Relation.VERSION},
+    "shared": {Relation.SHARED_TEXT},
+}
+
+
+def table() -> str:
+    """The table in Markdown."""
+    rows = [["difference in", *COLUMNS], ["-"] * (len(COLUMNS) + 1)]
+    for kind in TABLE:
+        found = (weight(kind, frozenset(relations)) for relations in COLUMNS.values())
+        rows.append([NAMES[kind], *(WORDS[one] for one in found)])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def page() -> str:
+    """The page with the present table."""
+    return _TABLE.sub(table(), PAGE.read_text("utf-8"))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
