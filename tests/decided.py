@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -95,6 +96,7 @@ class Seen:
         self._numbers = count(1)
         self._tokens = count(1)
         self._outdated: dict[int, int] = {}
+        self._copies = defaultdict[int, list[Row]](list)
 
     def meet(self, *things: Thing) -> list[Decision]:
         """Decide on a batch, and note what is claimed and what is the same again."""
@@ -131,6 +133,8 @@ class Seen:
                 self.claims[numbered[number].id] = of_group(numbered[number], decision)
         for row, decision in zip(numbered, decisions, strict=True):
             self._outdated |= {old.id: old.epoch for old in decision.outdated}
+            if decision.kind == "duplicate" and decision.match:
+                self._copies[decision.match.claim.id].append(row)
             if decision.kind == "same" and decision.match and not decision.claims:
                 claim = decision.match.claim
                 touched = stands_for(claim, row)
@@ -171,7 +175,8 @@ class Seen:
         apart = _apart(mine.fingerprint, claim.fingerprint)
         known = self._measured and mine.compared_by == claim.compared_by == TEXT
         alike = similarity(mine.fingerprint, claim.fingerprint) if known else None
-        return Met(min(128, 3 * apart), alike, False, claim)
+        copies = tuple(self._copies[claim.id])
+        return Met(min(128, 3 * apart), alike, False, claim, copies=copies)
 
     def _row(self, thing: Thing, facts: Facts | None) -> Row:
         token = next(self._tokens)

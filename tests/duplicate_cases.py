@@ -222,13 +222,6 @@ ACROSS_SITES = {
         ],
         read=titled,
     ),
-    "A consent wall that one page of a site showed, on several pages of another one": Case(
-        [
-            {f"{ONE}/a": page(TEXT, heading="Page a")}
-            | {f"{TWO}/{number}": page(TEXT, heading=f"Page {number}") for number in "bcdef"}
-        ],
-        read=titled,
-    ),
 }
 
 ON_ONE_SITE = {
@@ -510,11 +503,6 @@ MORE = [
     ),
     (
         "The maker's description in another shop, the other price on the page but not in the item",
-        "dropped",
-        "[a limit](#limits)",
-    ),
-    (
-        "A consent wall that one page of a site showed, on several pages of another one",
         "dropped",
         "[a limit](#limits)",
     ),

@@ -49,6 +49,8 @@ class Candidates:
     places: Mapping[int, Place] = field(default_factory=dict)
     #: Of the claims that are compared.
     rows: Mapping[int, Row] = field(default_factory=dict)
+    #: Some of what was dropped as copies of these, where they are of other sites.
+    copies: Mapping[int, Sequence[Row]] = field(default_factory=dict)
 
     def compared(self) -> dict[tuple[int, int], int | None]:
         """The pairs to compare, each with its distance if it is known.

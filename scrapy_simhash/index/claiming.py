@@ -122,6 +122,7 @@ class Work:
         for number in lookup.replaced_by(row.id for row in self._release):
             del lookup.outdated[number]
         lookup.replace(self._outdated)
+        lookup.copies.note(self._copies)
         answers = iter(verdicts)
         return [
             Verdict("skipped", reason=reason) if reason else next(answers)
@@ -151,6 +152,7 @@ class Work:
         was_made_again = writer.confirm(self._confirm)
         verdicts: list[Verdict] = []
         self._outdated: dict[int, Outdated] = {}
+        self._copies: list[tuple[Row, Row]] = []
         if batch is not None and ahead is not None:
             before = ahead.found.counter
             made = lookup.made_before(connection, batch, before) if retried else {}
@@ -213,6 +215,11 @@ class Work:
         rows = [row for mine in new for row in entries(*mine)]
         record(connection, rows, retried=retried)
         self._outdated = _outdated(wanted, decisions)
+        self._copies = [
+            (decision.match.claim, mine)
+            for mine, decision in zip(wanted, decisions, strict=True)
+            if decision.kind == "duplicate" and decision.match
+        ]
         return [self._verdict(*mine, written.get(number)) for number, mine in enumerate(every)]
 
     def _verdict(self, mine: Row, decision: Decision, change: Change, row: Row | None) -> Verdict:

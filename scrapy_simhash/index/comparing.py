@@ -101,7 +101,9 @@ def compared(lookup: Lookup, found: Candidates) -> list[list[Met]]:
     met: list[list[Met]] = [[] for _ in found.batch.rows]
     for (number, claim), distance in found.compared().items():
         if (row := found.rows.get(claim)) is not None:
-            met[number].append(_compare(lookup, found, number, row, distance))
+            one = _compare(lookup, found, number, row, distance)
+            copies = found.copies.get(claim)
+            met[number].append(one._replace(copies=tuple(copies)) if copies else one)
     return met
 
 

@@ -91,24 +91,24 @@ def decide(
     number and those that were claimed; `made` are the claims that an earlier attempt has committed,
     by document.
     """
-    decisions: list[Decision] = []
-    budget = _Budget()
+    decisions, budget = list[Decision](), _Budget()
     standing, taken = dict[int, Row](), dict[int, Row]()
+    copies = defaultdict[int, list[Row]](list)
     for number, mine in enumerate(asked):
         others = [
-            other._replace(claim=taken.get(other.claim.id, other.claim))
+            other._replace(
+                claim=taken.get(other.claim.id, other.claim),
+                copies=(*other.copies, *copies[other.claim.id]),
+            )
             for other in (*met[number], *in_batch(number, standing))
             if _counted(number, other.claim, made)
         ]
         near = [other for other in others if _is_near(mine, other, rule)]
-        # With "pass", what a first crawl would do does not depend on earlier visits.
-        counted = [one for one in near if rule.known == "drop" or visits.is_current(one.claim)]
-        strict = sharing_sites(mine, facts[number], counted)
+        strict = sharing_sites(mine, facts[number], _counting(near, rule, visits))
+        given = mine, facts[number], near, rule, visits
         decision = judge(
             mine,
-            _with_differences(
-                *(mine, facts[number], near, rule, visits), strict=strict, budget=budget
-            ),
+            _with_differences(*given, strict=strict, budget=budget),
             [other for other in others if rule.known and other.claim.identity == mine.identity],
             places.get(mine.identity),
             rule=rule,
@@ -120,6 +120,8 @@ def decide(
                 standing[number] = of_group(mine, decision)
         elif decision.kind == "same" and (match := decision.match):
             taken[match.claim.id] = stands_for(match.claim, mine)
+        elif match := decision.match:
+            copies[match.claim.id].append(mine)
         decisions.append(decision)
     return decisions
 
@@ -140,6 +142,20 @@ def _counted(number: int, claim: Row, made: Mapping[int, Row]) -> bool:
     if number in made and claim.id >= made[number].id:
         return False
     return all(claim.id != row.id for other, row in made.items() if other >= number)
+
+
+def _counting(near: Sequence[Met], rule: Rule, visits: Visits) -> list[Met]:
+    """The claims, and their copies, that may show that a text is common.
+
+    With "pass", what a first crawl would do does not depend on earlier visits.
+    """
+    if rule.known == "drop" or visits.epoch is None:
+        return [*near]
+    return [
+        one._replace(copies=tuple(copy for copy in one.copies if copy.met >= visits.epoch))
+        for one in near
+        if visits.is_current(one.claim)
+    ]
 
 
 def _is_near(mine: Row, other: Met, rule: Rule) -> bool:

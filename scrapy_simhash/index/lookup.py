@@ -35,6 +35,7 @@ from scrapy_simhash.index.candidates import (
     shared,
     with_texts,
 )
+from scrapy_simhash.index.copies import Copies
 from scrapy_simhash.index.queries import BY_IDENTITY, COUNTER
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
@@ -89,9 +90,6 @@ class Lookup:
         counts: what to add to.
         note_work: called between two comparisons of texts, which may take long.
 
-    Attributes:
-        outdated: the claims that this run has replaced.
-
     Raises:
         SchemeMismatch: its keys do not serve these settings.
     """
@@ -112,8 +110,10 @@ class Lookup:
         self.width, self.bits = -(-scheme.bits // 8), scheme.bits
         # It knows claims by their numbers, which start again in each namespace.
         self.similarities = SimilarityCache(scheme, note_work)
+        #: The claims that this run has replaced.
         self.outdated: dict[int, Outdated] = {}
         self._replaced: defaultdict[int, set[int]] = defaultdict(set)
+        self.copies = Copies(self.here, is_needed=rule.facts == "auto")
         self.keys = keys = load_keys(namespace.plan)
         if keys.needs_shingles != wanted.needs_shingles:
             raise _mismatch(name, keys, f"these settings need {wanted.id!r}")
@@ -187,6 +187,7 @@ class Lookup:
             found.limit = limit
         found.places = self._places(connection, hits)
         self._read_rows(connection, found)
+        found.copies = self.copies.read(connection, found)
         return found
 
     def made_before(self, connection: Connection, batch: Batch, counter: int) -> dict[int, Row]:

@@ -17,6 +17,9 @@ from scrapy_simhash.index.verdict import Place, Row
 #: duplicate found by identity.
 COUNTER, BY_IDENTITY, BY_PLACE = -3, -1, -2
 
+#: Copies that are read for a batch: a text that many pages of a site have is soon known as such.
+COPIES = 512
+
 _claims, _texts, _places = schema.claims.c, schema.texts.c, schema.duplicates.c
 _here = _claims.namespace == sa.bindparam("namespace")
 _of_duplicates = _places.namespace == sa.bindparam("namespace")
@@ -32,6 +35,17 @@ places = (
 fingerprints = sa.select(_claims.id, _claims.fingerprint).where(_here, _ids, is_valid())
 details = sa.select(*_row).where(_here, _ids, is_valid())
 own = sa.select(*_row).where(_here, is_in(_claims.identity, "identities"))
+copies = (
+    sa.select(
+        _places.claim,
+        _places.identity,
+        schema.url_of(schema.duplicates),
+        _places.facts,
+        _places.run,
+    )
+    .where(_of_duplicates, is_in(_places.claim, "ids"), _places.facts.is_not(None))
+    .limit(COPIES)
+)
 last_urls = sa.select(
     *(_places.created, _places.claim, _places.key, schema.url_of(schema.duplicates))
 ).where(_of_duplicates, is_in(_places.claim, "ids"))

@@ -58,7 +58,7 @@ class Met(NamedTuple):
     changes: Callable[[], Changes | None] | None = None
     #: Why the document is not a duplicate of it, although the texts are similar.
     differs: str | None = None
-    #: What was dropped as its copies, of the document's site, as far as it is known.
+    #: What was dropped as its copies, as far as it is known.
     copies: tuple[Row, ...] = ()
 
 

@@ -47,10 +47,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
-from scrapy_simhash.db.values import CONFIRMED, EXACT, PENDING
+from scrapy_simhash.db.values import CONFIRMED, EXACT, PAGE, PENDING
 from scrapy_simhash.index.rule import Met, Rule, are_equal
 from scrapy_simhash.index.verdict import Place, Row, Status
 from scrapy_simhash.item.addresses import same_site
+from scrapy_simhash.item.evidence import PAGE_BIT
 from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts
 
 
@@ -116,7 +117,7 @@ def judge(
         last = max(met_here, key=lambda met: met.claim.id)
         if rule.known == "drop":
             here = [one for one in here if one.claim.id == last.claim.id]
-        return _version(mine, here, last, outdated, rule)
+        return _version(mine, (here, here), last, outdated, rule)
     current = [one for one in copies if visits.is_current(one.claim)]
     if current and not (own and rule.known == "drop"):
         match = best(current)
@@ -124,8 +125,10 @@ def judge(
     if last_met := met_here or earlier:
         # Those of the last visit that met it.
         last = max(last_met, key=lambda met: (met.claim.met, met.claim.id))
-        own = [one for one in own if one.claim.epoch == last.claim.epoch]
-        return _version(mine, own, last, outdated, rule)
+        own, known = (
+            [one for one in some if one.claim.epoch == last.claim.epoch] for some in (own, last_met)
+        )
+        return _version(mine, (own, known), last, outdated, rule)
     if place is not None and (decision := _placed(mine, near, place, rule)) is not None:
         return decision
     if not copies:
@@ -173,11 +176,17 @@ def is_unchanged(mine: Row, old: Row | Place, met: Met | None, rule: Rule) -> bo
         return True
     if EXACT in (mine.compared_by, old.compared_by) or mine.compared_by != old.compared_by:
         return False
-    if mine.text_digest != old.text_digest and not (met and _is_same_text(met, rule)):
+    facts = Facts.unpack(mine.facts or b"")
+    # Boxes beside an item that has values of its own are no part of it.
+    is_of_page = mine.compared_by == PAGE and facts.has_values
+    is_same = is_of_page or mine.text_digest == old.text_digest
+    if not is_same and not (met and _is_same_text(met, rule)):
         return False
     if mine.facts is None or old.facts is None:
         return mine.facts == old.facts
-    changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(old.facts), rule.ignored)
+    changed = changed_facts(facts, Facts.unpack(old.facts), rule.ignored)
+    if is_of_page:
+        changed = {key for key in changed if not key & PAGE_BIT}
     return not (changed if rule.change_similarity == 1 else changed - {REST_KEY})
 
 
@@ -209,19 +218,25 @@ def _versions(met: Sequence[Met], mine: Row, visits: Visits) -> tuple[Sequence[M
 
 
 def _version(
-    mine: Row, own: Sequence[Met], last: Met, earlier: tuple[Row, ...], rule: Rule
+    mine: Row,
+    versions: tuple[Sequence[Met], Sequence[Met]],
+    last: Met,
+    earlier: tuple[Row, ...],
+    rule: Rule,
 ) -> Decision:
     """The decision on a version of what was met before, in this visit or an earlier one.
 
-    A claim that no later crawl will confirm can't stand for an item that is stored.
+    `versions` are those with a similar text, and all. A claim that no later crawl will confirm
+    can't stand for an item that is stored.
     """
+    similar, known = versions
     equal = [
         one
-        for one in own
+        for one in known
         if is_unchanged(mine, one.claim, one, rule)
         and (rule.known == "drop" or one.claim.state == CONFIRMED)
     ]
-    match = best(equal or own) if own else last
+    match = best(equal or similar) if equal or similar else last
     claim = match.claim
     # Later items of this visit must be compared with what it shows now.
     stays = bool(equal) and (rule.known == "drop" or _is_identical(mine, claim))

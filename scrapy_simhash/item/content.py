@@ -72,7 +72,7 @@ class ItemContent:
         address: the item's own address; None if it has none, or only that of the page.
         digest: 16 bytes, equal for equal items; None for one that could not be read completely. All
             counts in the notation of facts but the address of the page, times during the crawl,
-            the order of fields and lists, and the state of a thing that has an address.
+            the order of fields and lists, and the state of an item with an address.
         names_page: whether the item holds the address of its page.
         is_empty: whether it holds nothing else.
         published: when the thing itself was published, in epoch seconds, if a field has it.
@@ -149,7 +149,8 @@ def read_item(
     address = own_address(everything, page_url=page_url, key=key)
     reading.know_url(address or (page_url if reading.names_page else ""), is_key=key is not None)
     # Who reads it tells rows apart that have no address, as of a table of results.
-    states = {name for name, one in facts.items() if address and one.kind == Evidence.STATE}
+    has_url = address or reading.names_page
+    states = {name for name, one in facts.items() if has_url and one.kind == Evidence.STATE}
     told = {name: value for name, value in kept.items() if name not in states}
     digest = digest_of(type(item).__name__, told, facts, reading.addresses, secret)
     return ItemContent(

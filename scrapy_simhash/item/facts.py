@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from scrapy_simhash.features.tokens import tokens
-from scrapy_simhash.item.evidence import Evidence, Record, Relation, differing
+from scrapy_simhash.item.evidence import PAGE_BIT, Evidence, Record, Relation, differing
 from scrapy_simhash.item.folding import Folded
 from scrapy_simhash.item.names import TITLES, Mark, name_of
 from scrapy_simhash.item.numbers import numbers_in
@@ -43,6 +43,7 @@ _TIMES = {
 }
 _PARTS = frozenset(_TIMES.values())
 _STATES = (Evidence.STATE, Evidence.STOCK)
+_NO_VALUES = {Evidence.TITLE, Evidence.STATE, Evidence.NUMBERED, Evidence.NUMBERS}
 _VERSION, _SHARED_TEXT = frozenset({Relation.VERSION}), frozenset({Relation.SHARED_TEXT})
 
 
@@ -126,6 +127,15 @@ class Facts:
         records = sorted({*self.records, *other.records})
         names = {**other.names, **self.names}
         return type(self)(tuple(records), names, {**other.shown, **self.shown})
+
+    @property
+    def has_values(self) -> bool:
+        """Whether the item holds values beside titles, its state, and a text of its own.
+
+        An item with a text is compared by that, even if only a part of it is of the page.
+        """
+        kinds = {kind for key, kind, _ in self.records if not key & PAGE_BIT}
+        return Evidence.REST not in kinds and not kinds <= _NO_VALUES
 
     def packed(self) -> bytes:
         """Pack the facts, `RECORD_SIZE` bytes a field."""

@@ -15,7 +15,7 @@ from scrapy_simhash.corpus import greedy
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.db.values import secret_of
-from scrapy_simhash.index import candidates
+from scrapy_simhash.index import candidates, copies
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.simhash.shingles import Shingles
 
@@ -44,13 +44,14 @@ def kept_by_index(documents, order, **options):
 def compare(count: int, seed: int, order=None, **options):
     """Decide in both ways; gives what was decided, and what the index has counted.
 
-    Without what was dropped: an index does not know it.
+    Without what was dropped, as only a corpus returns to it.
     """
     plan = Plan.make(Shingles(), SECRET, **options)
     documents = documents_of(plan, items(count, seed))
     order = list(range(count)) if order is None else order
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(greedy, "same_site", lambda *_: True)
+        for module in (greedy, copies):
+            patch.setattr(module, "same_site", lambda *_: True)
         # A corpus has all texts at hand; an index reads those of the nearest claims.
         patch.setattr(candidates, "TEXTS", 1000)
         made = decide_corpus(sketches_of(documents, plan), plan, np.array(order, np.uint32))

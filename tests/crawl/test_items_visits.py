@@ -119,6 +119,36 @@ async def test_after_prices_changed_nothing_is_lost_and_nothing_kept_twice(setti
             assert len(done.items) == 10, f"visit {year + 1}"
 
 
+class MonitorSpider(PageSpider):
+    """What a price monitor stores of a page, with or without its URL."""
+
+    name = "monitor"
+
+    def parse(self, response):
+        found = {name: response.css(f".{name}::text").get() for name in ("name", "price", "views")}
+        yield found | ({"url": response.url} if "url" in response.url else {})
+
+
+@pytest.mark.parametrize("page", ["by-url", "by-fields"])
+@pytest.mark.parametrize(("price", "status"), [("€5.00", "unchanged"), ("€5.50", "changed")])
+@deferred_f_from_coro_f
+async def test_a_box_beside_the_values_of_an_item_makes_no_version(settings, page, price, status):
+    """Its page has a short description, so what else the shop recommends is the main text."""
+
+    def lamp(visit: int, price: str) -> dict[str, bytes]:
+        values = {"name": "A lamp", "price": price, "views": f"{visit * 7} views"}
+        fields = "".join(f"<p class='{name}'>{value}</p>" for name, value in values.items())
+        return {f"/{page}": layout("shop", "A lamp", fields + paragraphs(*story(visit, 180)))}
+
+    hosts = {"shop.example": lamp(1, "€5.00")}
+    settings |= {"SIMHASH_KNOWN": "drop", "SIMHASH_CHANGE_FIELD": "change"}
+    with serve_hosts(hosts) as through:
+        await crawl(MonitorSpider, settings | through, [f"{SHOP}/{page}"])
+        hosts["shop.example"] = lamp(2, price)
+        again = await crawl(MonitorSpider, settings | through, [f"{SHOP}/{page}"])
+    assert again.stats[f"changes/{status}"] == 1
+
+
 class TileSpider(PageSpider):
     name = "tiles"
 

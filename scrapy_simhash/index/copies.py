@@ -1,0 +1,57 @@
+"""What was dropped as copies of items of other sites: two different items are no copies of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from scrapy_simhash.index import queries
+from scrapy_simhash.index.candidates import Candidates
+from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.item.addresses import same_site
+
+# Claims whose copies are remembered until these are recorded.
+_REMEMBERED = 1024
+
+
+class Copies:
+    """The copies of claims of other sites, from the table and from this process.
+
+    `here` returns the parameters of a query for lists of numbers.
+    """
+
+    def __init__(self, here: Callable[..., dict[str, Any]], *, is_needed: bool) -> None:
+        self._here, self._is_needed = here, is_needed
+        self._noted: dict[int, list[Row]] = {}
+
+    def note(self, copies: Iterable[tuple[Row, Row]]) -> None:
+        """Note documents that were dropped, each behind its claim: they are recorded later."""
+        for claim, mine in copies:
+            if mine.facts and _are_of_two_sites(mine, claim):
+                self._noted.setdefault(claim.id, []).append(mine)
+        while len(self._noted) > _REMEMBERED:
+            del self._noted[next(iter(self._noted))]
+
+    def read(self, connection: Connection, found: Candidates) -> Mapping[int, Sequence[Row]]:
+        """Some copies of each claim of another site that a batch is compared with."""
+        batch, rows = found.batch.rows, found.rows
+        claims = {
+            claim
+            for number, claim in found.compared()
+            if batch[number].facts
+            and claim in rows
+            and _are_of_two_sites(batch[number], rows[claim])
+        }
+        if not claims or not self._is_needed:
+            return {}
+        copies = {claim: list(self._noted.get(claim, ())) for claim in claims}
+        here = self._here(ids=sorted(claims))
+        for claim, identity, url, facts, run in connection.execute(queries.copies, here):
+            copies[claim].append(Row(identity=identity, url=url, facts=facts, met=run))
+        return copies
+
+
+def _are_of_two_sites(one: Row, other: Row) -> bool:
+    return bool(one.url and other.url) and not same_site(one.url, other.url)

@@ -1,0 +1,66 @@
+"""What was dropped counts: two different items of a site can't be copies of one elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from claims import article
+from servers import ENGINES, cleared_database
+
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.folding import fold
+from scrapy_simhash.item.names import name_of
+
+TEXT = article(1)
+
+
+@pytest.fixture(params=ENGINES)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return cleared_database(request.param, tmp_path)
+
+
+def claim(index: Index, url: str, title: str, *, recorded: bool = True) -> str:
+    facts = Facts.of({"title": fold(name_of("title"), title)})
+    document = index.document(TEXT, key=url, url=url, facts=facts)
+    (verdict,) = index.execute(claims=[document])
+    if verdict.kind == "duplicate" and recorded:
+        index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
+    index.confirm(verdict)
+    return verdict.kind
+
+
+@pytest.mark.parametrize("known", [None, "drop"])
+def test_a_later_process_knows_what_was_dropped(url: str, known: str | None) -> None:
+    with Index(url, known=known) as index:
+        assert claim(index, "http://a.com/wall", "A wall") == "unique"
+        assert claim(index, "http://b.com/1", "A story") == "duplicate"
+    with Index(url, known=known) as index:
+        assert claim(index, "http://b.com/2", "Another story") == "unique"
+        assert claim(index, "http://c.com/1", "A third story") == "duplicate"
+
+
+def test_in_one_process_it_need_not_be_recorded_yet(url: str) -> None:
+    with Index(url) as index:
+        kinds = [
+            claim(index, f"http://{page}", title, recorded=False)
+            for page, title in (("a.com/", "x"), ("b.com/1", "y"), ("b.com/2", "z"))
+        ]
+    assert kinds == ["unique", "duplicate", "unique"]
+
+
+def test_another_url_of_a_copy_is_no_second_item(url: str) -> None:
+    with Index(url) as index:
+        pages = ("a.com/", "b.com/1", "b.com/1?sid=4", "b.com/print/1")
+        kinds = [claim(index, f"http://{page}", "A story") for page in pages]
+    assert kinds == ["unique"] + ["duplicate"] * 3
+
+
+def test_with_pass_an_earlier_visit_does_not_count(url: str) -> None:
+    """What a first crawl would store does not depend on what was dropped before."""
+    for title in ("A story", "Another story"):
+        with Index(url, known="pass") as index:
+            claim(index, "http://a.com/wall", "A wall")
+            assert claim(index, f"http://b.com/{title[:2]}", title) == "duplicate"
