@@ -111,6 +111,12 @@ def beside(seed: str, views: int) -> str:
     return f"<aside><p>Read {views} times</p><ul>{related}</ul></aside>"
 
 
+def tiles(seed: str) -> str:
+    """Products in a list of links."""
+    names = (sentences((seed, number), 6) for number in range(40))
+    return f"<ul>{''.join(f'<li><a href=/{seed}/p>{name}</a></li>' for name in names)}</ul>"
+
+
 def both(first: bytes, second: bytes, *, to: str = f"{ONE}/second", **more: Any) -> Case:
     """One page, and then another one."""
     return Case([{f"{ONE}/first": first, to: second}], **{"read": single} | more)
@@ -232,6 +238,11 @@ ON_ONE_SITE = {
         page(thing(text=TEXT)),
         page(thing(text=TEXT)).replace(b"<title>", b"<title>News: "),
         read=raw_title,
+    ),
+    "A category under the same title and paragraph, with other products": both(
+        page(TEXT, tiles("one"), heading="Shop"),
+        page(TEXT, tiles("two"), heading="Shop"),
+        read=titled,
     ),
     "The same page under a session id": one_site(STORY, STORY, to=f"{ONE}/first?sid=4f2a"),
     "The same page under a session id, the item only a URL and a title": both(

@@ -81,20 +81,8 @@ class Changes:
 
     def replaces_passage(self) -> bool:
         """Whether a passage stands in place of another one, between the same words."""
-        return any(all(self._are_passage(words) for words in change[:2]) for change in self._long)
-
-    def adds_passage(self) -> bool:
-        """Whether one of the texts has a passage where the other has none."""
-        return any(self._are_passage(words) for change in self._long for words in change[:2])
-
-    @cached_property
-    def _long(self) -> list[Change]:
-        """The changes that may have a passage: most have one word or two."""
-        least = SHORT_PASSAGE
-        return [one for one in self.all if len(one.new) >= least or len(one.old) >= least]
-
-    def _are_passage(self, words: Sequence[str]) -> bool:
-        return _has(words, min(PASSAGE, max(SHORT_PASSAGE, self.length * SHARE)))
+        least = min(PASSAGE, max(SHORT_PASSAGE, self.length * SHARE))
+        return any(_has(one.new, least) and _has(one.old, least) for one in self.all)
 
     def renames(self) -> bool:
         """Whether the same words were exchanged for the same others at several places.
