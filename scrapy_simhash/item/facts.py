@@ -184,9 +184,13 @@ def conflict(
 
 
 def changed_facts(new: Facts, old: Facts, ignored: Collection[int] = ()) -> set[int]:
-    """The hashes of the names of facts that differ between two versions of one item."""
+    """The hashes of the names of facts that differ between two versions of one item.
+
+    The numbers of a text belong to the text.
+    """
     one, other = new.records, old.records
-    changed = {*differing(one, other, _VERSION), *differing(other, one, _VERSION)}
+    unread = (Evidence.NUMBERS,)
+    changed = {*differing(one, other, _VERSION, unread), *differing(other, one, _VERSION, unread)}
     return changed.difference(ignored)
 
 

@@ -268,3 +268,26 @@ async def test_an_article_and_its_author_are_judged_each_for_itself(settings):
         title(number) for number in range(6)
     }
     assert {item["name"] for item in done.items if "name" in item} == {person(n) for n in range(3)}
+
+
+class NoticeSpider(PageSpider):
+    """Notices of one page, whose only URL is that of the page, or of the office."""
+
+    name = "notices"
+
+    def parse(self, response):
+        for notice in response.css("main p::text").getall():
+            key = "link" if "office" in response.url else "url"
+            url = "http://town.example/contact" if key == "link" else response.url
+            yield {key: url, "text": notice}
+
+
+@on_both_engines
+@pytest.mark.parametrize("path", ["/notices", "/office"])
+@deferred_f_from_coro_f
+async def test_notices_under_one_url_that_differ_in_a_number_are_all_kept(settings, path):
+    words = sentences("a notice", 80)
+    notices = [f"{words} Case {number} of the office. {words}" for number in (12, 13, 14)]
+    page = layout("town", "Notices", paragraphs(*notices))
+    with serve_hosts({"town.example": {path: page}}) as through:
+        await crawl_twice(NoticeSpider, settings | through, [f"http://town.example{path}"], kept=3)
