@@ -161,13 +161,6 @@ class Change:
     is_back: bool = False
     is_equal: bool = False
 
-    @property
-    def only_field(self) -> str | None:
-        """The field that changed, if nothing else did."""
-        if len(self.fields) != 1 or self.similarity not in {None, 1.0}:
-            return None
-        return next(iter(self.fields))
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
