@@ -22,6 +22,9 @@ Known = Literal["pass", "drop"]
 Status = Literal["new", "changed", "moved", "unchanged", "copy"]
 FactsMode = Literal["always", "auto", "never"]
 
+#: The name of a text among the fields that changed.
+OF_TEXT = "(text)"
+
 
 def group_name(namespace: int, origin: int) -> str:
     """The name of a group, unique within a database."""

@@ -17,7 +17,7 @@ from scrapy_simhash.item.irrelevant import LEAST, Example
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report.causes import LONGEST_NAME, cause_of, is_view
 from scrapy_simhash.report.subject import Subject
-from scrapy_simhash.report.verdict import TEXT, changed_fields
+from scrapy_simhash.report.verdict import changed_fields
 from scrapy_simhash.visible import plural, shortened
 
 # Fields that change most items are advised from so many changes on, each from this share on.
@@ -66,7 +66,7 @@ def find_noise(changes: Iterable[Change], advised: Collection[str] = ()) -> Iter
 
 def _tells(name: str) -> bool:
     """Whether a field tells what an item is."""
-    is_own = name != TEXT and not name.startswith((PAGE, "("))
+    is_own = not name.startswith((PAGE, "("))
     return not is_own or bool(name_of(name).marks & {*TELLING, "title"})
 
 

@@ -207,6 +207,10 @@ async def test_the_command_lists_what_changed(settings, call, caplog, tmp_path):
     assert "exists" in call("changes", *options, "-o", path)[2]
     _, line = call("changes", *options, "--status", "changed")[1].splitlines()
     assert line.split() == ["changed", f"{SHOP}/new/a", "price:", "8.00", "->", "7.00"]
+    await visit(settings, moved | {"/new/a": product("a", "7.00", story("another", 200))})
+    assert "text: nothing in common" in call("changes", *options, "--status", "changed")[1]
+    (text,) = listed("--status", "changed")
+    assert text["similarity"] < 0.01
 
 
 @deferred_f_from_coro_f

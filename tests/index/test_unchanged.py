@@ -106,3 +106,17 @@ def test_a_field_that_is_ignored_from_now_on_makes_no_version(
             assert verdict.change is not None
             found.append(verdict.change.status)
     assert found == ["new", status]
+
+
+def test_a_change_of_a_value_that_is_not_kept_has_a_name(tmp_path: Path) -> None:
+    changes = []
+    for visit in (1, 2):
+        facts = Facts.of({"author": Folded(TEXT, f"t:{visit}")})
+        with Index(f"sqlite:///{tmp_path}/index.db", known="drop") as index:
+            text = prose(1, 120)
+            document = Document(index.scheme.sketch(text), "a", visit=visit, text=text, facts=facts)
+            (verdict,) = index.execute(claims=[document])
+            index.execute(confirm=[verdict.claim] if verdict.claim else [])
+            changes.append(verdict.change)
+    assert changes[1] is not None
+    assert changes[1].fields == {"(others)": (None, None)}
