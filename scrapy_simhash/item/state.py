@@ -146,7 +146,7 @@ _ONE = re.compile(
 _BEHIND = re.compile(r"\+?[ \n]?((?:[^\s\d:()|,.;!?/•·]++ ?){1,5}+)([\d:(])?")
 _STOP = re.compile(r"[\n|·•.;!?()]")
 _TOKEN, _WORD_BEHIND = re.compile(r"\S+"), re.compile(r" ?([^\s\d]+)")
-_BOX_START, _BOX_END = re.compile(r"(?:^|[\n|·•]) ?$"), re.compile(r" ?(?:$|[\n|·•])")
+_BOX_START, _BOX_END = re.compile(r"(?:^|[\n|·•.!?]) ?$"), re.compile(r" ?(?:$|[\n|·•])")
 _LINE_END, _CAPITAL = re.compile(r"[ )]?(?:$|\n)"), re.compile(r" [^\W\d_a-zà-ÿа-я]")
 # A sentence that goes on behind a date.
 _GOES_ON = re.compile(r",? ?[a-zà-ÿа-я]|[^\W\d_]")
@@ -169,7 +169,7 @@ _BEFORE_CJK = re.compile(rf"(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}[ \n]?[:(]?[ \n]?$
 _COUNTER_CJK = re.compile(r" ?(?:[次人条條个個则則件]|[回개회건]?)(?! ?[^\W\d_a-zA-Z])")
 _CHANGED_CJK = re.compile(
     r"(?<![^\W\d_])(?:最后|最近|最後)?"
-    rf"(?:{'|'.join(sorted(phrases('changed', *UNSPACED), key=len, reverse=True))})[: ]{0, 3}$"
+    rf"(?:{'|'.join(sorted(phrases('changed', *UNSPACED), key=len, reverse=True))})[: ]?[: ]?$"
 )
 
 
@@ -250,11 +250,11 @@ def _changed(text: str, found: re.Match[str]) -> Span | None:
     if not before.isascii() and _CHANGED_CJK.search(before):
         return start, end
     words, mark = _words_before(text, start)
-    if found["named"]:  # of a month
-        start -= len(mark) + len(words.pop()) if words else 0
-    for _ in range(3):
-        if words and (words[-1] in _BEFORE_DATE or words[-1][-1] == ","):
+    for turn in range(4):
+        is_month = turn == 0 and found["named"] is not None
+        if words and (is_month or words[-1] in _BEFORE_DATE or words[-1][-1] == ","):
             mark = words.pop()
+            start = text.rindex(mark, 0, start)
     for size in range(1, min(4, len(words)) + 1):
         label = words[-size:]
         is_free = len(words) == size or ":" in mark or not label[0][0].islower()

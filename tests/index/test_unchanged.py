@@ -36,6 +36,17 @@ STATES = [
     ("hace 2 días", "hace 5 días"),
     ("12 respuestas", "14 respuestas"),
     ("120 просмотров", "188 просмотров"),
+    ("1 comment", "2 comments"),
+    ("Last updated: 5 March 2026", "Last updated: 9 April 2026"),
+    ("4.5/5 (123 reviews)", "4.6/5 (125 reviews)"),
+    ("12 users browsing this forum", "14 users browsing this forum"),
+    ("120 Mal gelesen", "133 Mal gelesen"),
+    ("Visto 1.234 veces", "Visto 1.301 veces"),
+    ("lu 120 fois", "lu 133 fois"),
+    ("2 часа назад", "5 дней назад"),
+    ("最后更新：2026年3月5日", "最后更新：2026年3月9日"),
+    ("コメント(3)", "コメント(5)"),
+    ("조회수 1,234", "조회수 1,301"),
 ]
 #: Real edits, the first ones of numbers.
 EDITS = [
