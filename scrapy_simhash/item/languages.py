@@ -20,11 +20,14 @@ def phrases(kind: str, *languages: str) -> set[str]:
     return {normal(one, "NFKC").casefold() for phrases in listed for one in phrases if one}
 
 
-def ago(*languages: str) -> set[str]:
-    """What stands behind the number of a time relative to the download, as in "3 hours ago"."""
+def ago(*languages: str, weeks: bool = True) -> set[str]:
+    """What stands behind the number of a time relative to the download, as in "3 hours ago".
+
+    For languages without spaces these are regular expressions. Weeks and months may be left out.
+    """
     return {
-        f"{unit} {word}".strip()
+        f"{unit} {'?' * (one in UNSPACED)}{word}".strip()
         for one in languages or SPACED
-        for unit in phrases("units", one) or {""}
+        for unit in phrases("units", one) | phrases("weeks" if weeks else "", one) or {""}
         for word in phrases("ago", one)
     }

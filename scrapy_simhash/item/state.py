@@ -35,6 +35,8 @@ _NUMBER_OF_CJK = "(?:次数|次數|人数|人數|数|數|数量|量|수)?"
 _CHANGED = (
     "modif(?!ication_$)|updat(?!es)|last_?(?:edit|mod|post|seen|visit|activity)|_edited_|_changed_"
     "|_online_|geändert|aktualisier|actualiza|更新|修改"
+    f"|_(?:{'|'.join(one.replace(' ', '_') for one in sorted(phrases('changed')))})_$"
+    f"|(?:{'|'.join(sorted(phrases('changed', *UNSPACED)))})_$"
 )
 _STOCK = "_(?:stock|inventory|lagerbestand)_(?!code|no_|number|symbol|exchange)|库存"
 # The last part of a name, with "_" around its words, and what its values look like.
@@ -155,7 +157,7 @@ _ONLINE = re.compile(r"(?<!\w)(?:browsing|online|viewing)(?!\w)[^.!?]{0,80}$", r
 _ONLINE_BEHIND = re.compile(r"(?i: (?:(?:are|currently|sind) )?(?:browsing|online|viewing)(?!\w))")
 _NAME = re.compile(r"(?<!\w)\w*[A-Z]\w* $")
 _READERS = listed("guest guests member members mitglieder people user users visitor visitors")
-_UNITS, _SINCE, _AGO = phrases("units"), phrases("since"), ago()
+_UNITS, _SINCE, _AGO = phrases("units") | phrases("weeks"), phrases("since"), ago()
 _TIMES, _SERIES, _CHANGED_AT = phrases("times"), phrases("series"), phrases("changed")
 _STOCKED = phrases("stock")
 _COUNTED_BEHIND = _COUNTED | _STOCKED
@@ -192,7 +194,7 @@ SIGNS = (
     set(map(_longest, _CHANGED_AT)),
     {
         one[:2].rstrip()
-        for kind in ("ago", "counted", "changed")
+        for kind in ("units", "weeks", "counted", "changed")
         for one in phrases(kind, *UNSPACED)
     },
 )
