@@ -150,6 +150,8 @@ _STOP = re.compile(r"[\n|·•.;!?()]")
 _TOKEN, _WORD_BEHIND = re.compile(r"\S+"), re.compile(r" ?([^\s\d]+)")
 _BOX_START, _BOX_END = re.compile(r"(?:^|[\n|·•.!?]) ?$"), re.compile(r" ?(?:$|[\n|·•])")
 _LINE_END, _CAPITAL = re.compile(r"[ )]?(?:$|\n)"), re.compile(r" [^\W\d_a-zà-ÿа-я]")
+# Between a label and a number.
+_MARK = re.compile(r" ?[:(|\n][ \n]?| ")
 # A sentence that goes on behind a date.
 _GOES_ON = re.compile(r",? ?[a-zà-ÿа-я]|[^\W\d_]")
 _NEXT_MONTH = re.compile(r"(?i: ?(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz]))")
@@ -357,14 +359,14 @@ def _labelled(text: str, start: int, end: int) -> int:
     words, mark = _words_before(text, start)
     one, two = (" ".join(words[-size:]).casefold() for size in (1, 2))
     is_label = not {one, two}.isdisjoint(_LABELS)
-    if not mark or not (is_label or one in _COUNTED or one in _ALONE):
+    if not _MARK.fullmatch(mark) or not (is_label or one in _COUNTED or one in _ALONE):
         return 0
     behind = _WORD_BEHIND.match(text, end)
     if behind and behind[1].casefold() in _TIMES:
         return behind.end()
     is_next = behind is not None and behind[1].casefold() in _COUNTED | _LABELS
-    # "142 views 12 March"
-    if not is_label and len(words) > 1 and words[-2][-1].isdigit():
+    # "Number of posts: 3", "142 views 12 March"
+    if len(words) > 1 and (words[-1].islower() if one in _LABELS else words[-2][-1].isdigit()):
         return 0
     if one in _ALONE:
         holds = len(words) == 1 and _BOX_END.match(text, end) is not None

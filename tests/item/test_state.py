@@ -141,6 +141,8 @@ EDITS = [
     ("Chapter 3 comments on this", "Chapter 4 comments on this"),
     ("sold 120 shares", "sold 133 shares"),
     ("won by 312 votes", "won by 313 votes"),
+    ("Number of posts: 3", "Number of posts: 4"),
+    ("Posts:   3 of 4", "Posts:   4 of 4"),
     ("Take it 3 times a day", "Take it 4 times a day"),
     ("drive 3/5 of it", "drive 4/5 of it"),
     ("3.5 out of 10 farmers", "4.5 out of 10 farmers"),
