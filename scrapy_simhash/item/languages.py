@@ -20,6 +20,11 @@ def phrases(kind: str, *languages: str) -> set[str]:
     return {normal(one, "NFKC").casefold() for phrases in listed for one in phrases if one}
 
 
+def pattern(kind: str, *languages: str) -> str:
+    """A regular expression for one of these phrases, the longest first."""
+    return "|".join(sorted(phrases(kind, *languages), key=len, reverse=True))
+
+
 def ago(*languages: str, weeks: bool = True) -> set[str]:
     """What stands behind the number of a time relative to the download, as in "3 hours ago".
 

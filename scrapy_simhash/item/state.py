@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from scrapy_simhash.features.tokens import listed
-from scrapy_simhash.item.languages import UNSPACED, ago, phrases
+from scrapy_simhash.item.languages import UNSPACED, ago, pattern, phrases
 from scrapy_simhash.item.numbers import MAX_TEXT, plain, without_times
 
 # One word of snake_case, camelCase or plain text.
@@ -30,13 +30,13 @@ _ANY = re.compile(".*", re.DOTALL)
 _COUNTED, _LABELS, _ALONE = phrases("counted"), phrases("labels"), phrases("alone")
 _LISTED = "|".join(sorted(word.replace(" ", "_") for word in _COUNTED | _LABELS | _ALONE))
 # In scripts without spaces, the longest first; and what may stand behind.
-_COUNTED_CJK = "|".join(sorted(phrases("counted", *UNSPACED), key=len, reverse=True))
+_COUNTED_CJK = pattern("counted", *UNSPACED)
 _NUMBER_OF_CJK = "(?:次数|次數|人数|人數|数|數|数量|量|수)?"
 _CHANGED = (
     "modif(?!ication_$)|updat(?!es)|last_?(?:edit|mod|post|seen|visit|activity)|_edited_|_changed_"
     "|_online_|geändert|aktualisier|actualiza|更新|修改"
-    f"|_(?:{'|'.join(one.replace(' ', '_') for one in sorted(phrases('changed')))})_$"
-    f"|(?:{'|'.join(sorted(phrases('changed', *UNSPACED)))})_$"
+    f"|_(?:{pattern('changed').replace(' ', '_')})_$"
+    f"|(?:{pattern('changed', *UNSPACED)})_$"
 )
 _STOCK = "_(?:stock|inventory|lagerbestand)_(?!code|no_|number|symbol|exchange)|库存"
 # The last part of a name, with "_" around its words, and what its values look like.
@@ -118,11 +118,11 @@ _NUMBER = re.compile(
 # A rating of at most five or ten, or one in front of the number of those who rated.
 _RATING = re.compile(
     r"[0-9](?<![0-9A-Za-z_.,/#$€£¥-].)(?:[.,][0-9]{1,2})?(?="
-    rf"(?: ?/ ?| (?:{'|'.join(sorted(phrases('of')))}) )(?:5|10)(?![\w%/]|[.,][0-9])| ?\([0-9])"
+    rf"(?: ?/ ?| (?:{pattern('of')}) )(?:5|10)(?![\w%/]|[.,][0-9])| ?\([0-9])"
 )
-_RATED = re.compile(r"(?<!\w)rated $", re.IGNORECASE)
+_RATED = re.compile(rf"(?<!\w)(?:{pattern('rated')}) $", re.IGNORECASE)
 _STARS = re.compile(
-    r"\D{0,9}(?:5|10)(?: (stars|sternen?|étoiles|estrel(?:las|as)|stelle|звезд)| ?(?:$|[\n|·•]))",
+    rf"\D{{0,9}}(?:5|10)(?: ({pattern('stars')})| ?(?:$|[\n|·•]))",
     re.IGNORECASE,
 )
 _RATERS = re.compile(r"[^(\n]{0,20}\(([0-9][0-9.,]*)[ )]")
@@ -136,11 +136,9 @@ _DATE = re.compile(
     r"(?: ?[ap]\.?m\b\.?)?(?: uhr)?(?: (?:[A-Z]{2,4}|[+-][0-9]{2}:?[0-9]{2})\b)?)?(?: г\.)?",
     re.IGNORECASE,
 )
-# Words between "updated" and a date.
-_BEFORE_DATE = listed("on at the am den um le el em il op dnia")
 # "an hour ago", "vor einer Stunde"
 _ONE = re.compile(
-    rf"(?<!\w)(?P<since>(?:{'|'.join(sorted(phrases('since')))}) )?(?:an?|a few|eine[mnr]?|une?|una"
+    rf"(?<!\w)(?P<since>(?:{pattern('since')}) )?(?:an?|a few|eine[mnr]?|une?|una"
     r"|uma?) (?P<unit>[^\W\d_]+)(?P<ago> ago(?!\w))?",
     re.IGNORECASE,
 )
@@ -155,15 +153,13 @@ _MARK = re.compile(r" ?[:(|\n][ \n]?| ")
 # A sentence that goes on behind a date.
 _GOES_ON = re.compile(r",? ?[a-zà-ÿа-я]|[^\W\d_]")
 _NEXT_MONTH = re.compile(r"(?i: ?(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz]))")
-_ONLINE = re.compile(r"(?<!\w)(?:browsing|online|viewing)(?!\w)[^.!?]{0,80}$", re.IGNORECASE)
-_ONLINE_BEHIND = re.compile(r"(?i: (?:(?:are|currently|sind) )?(?:browsing|online|viewing)(?!\w))")
+_ONLINE = re.compile(rf"(?<!\w)(?:{pattern('online')})(?!\w)[^.!?]{{0,80}}$", re.IGNORECASE)
+_ONLINE_BEHIND = re.compile(rf"(?i: (?:(?:are|sind) )?(?:{pattern('online')})(?!\w))")
 _NAME = re.compile(r"(?<!\w)\w*[A-Z]\w* $")
-_READERS = listed("guest guests member members mitglieder people user users visitor visitors")
 _UNITS, _SINCE, _AGO = phrases("units") | phrases("weeks"), phrases("since"), ago()
 _TIMES, _SERIES, _CHANGED_AT = phrases("times"), phrases("series"), phrases("changed")
-_STOCKED = phrases("stock")
-_COUNTED_BEHIND = _COUNTED | _STOCKED
-_FILLERS = listed("auf customer in new people user") | _TIMES
+_STOCKED, _READERS, _ON = phrases("stock"), phrases("readers"), phrases("on")
+_COUNTED_BEHIND, _FILLERS = _COUNTED | _STOCKED, phrases("fillers") | _TIMES
 # Chinese, Japanese and Korean. A time may also be one before an event, and a number one of a word.
 _BEHIND_CJK = re.compile(
     rf" ?[次人条條个個则則件回]? ?(?:{_COUNTED_CJK})|(?: ?(?:{'|'.join(sorted(ago('zh')))}))"
@@ -173,13 +169,14 @@ _BEFORE_CJK = re.compile(rf"(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}[ \n]?[:(]?[ \n]?$
 _COUNTER_CJK = re.compile(r" ?(?:[次人条條个個则則件]|[回개회건]?)(?! ?[^\W\d_a-zA-Z])")
 _CHANGED_CJK = re.compile(
     r"(?<![^\W\d_])(?:最后|最近|最後)?"
-    rf"(?:{'|'.join(sorted(phrases('changed', *UNSPACED), key=len, reverse=True))})[: ]?[: ]?$"
+    rf"(?:{pattern('changed', *UNSPACED)})[: ]?[: ]?$"
 )
 
 
-def _longest(phrase: str) -> str:
-    """The longest word of a phrase."""
-    return max(_LETTERS.findall(phrase), key=len, default="")
+def _signs(*kinds: str) -> set[str]:
+    """The longest words of phrases."""
+    found = (_LETTERS.findall(one) for kind in kinds for one in phrases(kind))
+    return {max(words, key=len) for words in found if words}
 
 
 #: One of these stands in what that finds.
@@ -187,13 +184,8 @@ SIGNS_OF_ONE = (" ago", "or eine", "ace un", " y a un", "á um")
 #: Only numbers near one of these tell a state, but for letters beyond Latin-1: words, those before
 #: a date, and how words of scripts without spaces begin.
 SIGNS = (
-    {
-        "rated",
-        *_READERS,
-        *map(_longest, _COUNTED_BEHIND | _LABELS | _ALONE | _SINCE),
-        *phrases("ago"),
-    },
-    set(map(_longest, _CHANGED_AT)),
+    _signs("ago", "alone", "counted", "labels", "rated", "readers", "since", "stock"),
+    _signs("changed"),
     {
         one[:2].rstrip()
         for kind in ("units", "weeks", "counted", "changed")
@@ -217,8 +209,8 @@ def without_state(text: str) -> str:
     left = without_times(normal)
     if any(sign in left for sign in SIGNS_OF_ONE):
         left = _ONE.sub(_without_one, left)
-    for pattern, span_of in ((_DATE, _changed), (_RATING, _rated), (_NUMBER, _counted)):
-        left = _without(left, pattern, span_of)
+    for of_what, span_of in ((_DATE, _changed), (_RATING, _rated), (_NUMBER, _counted)):
+        left = _without(left, of_what, span_of)
     return text if left == normal else left + text[MAX_TEXT:]
 
 
@@ -256,7 +248,7 @@ def _changed(text: str, found: re.Match[str]) -> Span | None:
     words, mark = _words_before(text, start)
     for turn in range(4):
         is_month = turn == 0 and found["named"] is not None
-        if words and (is_month or words[-1] in _BEFORE_DATE or words[-1][-1] == ","):
+        if words and (is_month or words[-1] in _ON or words[-1][-1] == ","):
             mark = words.pop()
             start = text.rindex(mark, 0, start)
     for size in range(1, min(4, len(words)) + 1):
