@@ -122,7 +122,7 @@ def test_a_field_that_is_ignored_from_now_on_makes_no_version(
 def test_a_change_of_a_value_that_is_not_kept_has_a_name(tmp_path: Path) -> None:
     changes = []
     for visit in (1, 2):
-        facts = Facts.of({"author": Folded(TEXT, f"t:{visit}")})
+        facts = Facts.of({"author": Folded(Evidence.TEXT, f"t:{visit}")})
         with Index(f"sqlite:///{tmp_path}/index.db", known="drop") as index:
             text = prose(1, 120)
             document = Document(index.scheme.sketch(text), "a", visit=visit, text=text, facts=facts)
