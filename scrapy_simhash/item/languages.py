@@ -31,7 +31,7 @@ def ago(*languages: str, weeks: bool = True) -> set[str]:
     For languages without spaces these are regular expressions. Weeks and months may be left out.
     """
     return {
-        f"{unit} {'?' * (one in UNSPACED)}{word}".strip()
+        f"{unit}{' ?' if one == 'ko' else ' ' * (one in SPACED)}{word}".strip()
         for one in languages or SPACED
         for unit in phrases("units", one) | phrases("weeks" if weeks else "", one) or {""}
         for word in phrases("ago", one)

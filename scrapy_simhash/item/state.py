@@ -188,8 +188,7 @@ SIGNS = (
     _signs("changed"),
     {
         one[:2].rstrip()
-        for kind in ("units", "weeks", "counted", "changed")
-        for one in phrases(kind, *UNSPACED)
+        for one in ago(*UNSPACED).union(*(phrases(k, *UNSPACED) for k in ("counted", "changed")))
     },
 )
 

@@ -3,8 +3,9 @@
 #include "plain.h"
 
 #define SET SET_OF_SIGNS
-#define NEAR_WORDS 4  /* words before a number that may say what it counts */
+#define NEAR_WORDS 3  /* words before a number that may say what it counts */
 #define FAR_WORDS 8   /* or since when a page is as it is */
+#define BEHIND_WORDS 6 /* words behind a number that may do so, with "k" */
 #define BEHIND 9      /* bytes in which a Chinese word begins behind a number */
 #define BEFORE 30     /* and before it */
 #define RATING 12     /* bytes between a rating and the most it can be */
@@ -70,13 +71,16 @@ static int is_counted(At at, At end, const unsigned char *signs)
 {
     if (has_unspaced(signs + 2 * SET, at, end - at < BEHIND ? end : at + BEHIND, end))
         return 1;
-    for (At first = at, line = at + 5; at < end && at - first < 128;) {
+    At line = at + 5;
+    for (int words = 0; at < end && words < BEHIND_WORDS;) {
         At word = at;
         at = behind_word(at, end);
         if (at > word && is_in(signs, word, at))
             return 1;
-        if (at > word)
+        if (at > word) {
+            words++;
             continue;
+        }
         if (is_other_letter(*at))
             return 1;
         if (is_one_of(*at, "0123456789():|,.;!?/") || (*at == '\n' && at >= line))
@@ -128,9 +132,10 @@ static int may_rate(At start, At digits, At at, At end)
 static int may_tell_one(At start, At end)
 {
     static const char *signs[] = {"ago", "or eine", "ace un", "y a un", "\xC3\xA1 um"};
-    for (At at = start; at < end; at++)
-        for (size_t which = 0; is_one_of(*at, "aoy\xC3") && which < sizeof signs / sizeof *signs; which++)
-            if ((size_t)(end - at) >= strlen(signs[which]) &&
+    for (At at = start; end - at > 2; at++)
+        for (size_t which = 0; which < sizeof signs / sizeof *signs; which++)
+            if (at[0] == (unsigned char)signs[which][0] && at[1] == (unsigned char)signs[which][1] &&
+                (size_t)(end - at) >= strlen(signs[which]) &&
                 !memcmp(at, signs[which], strlen(signs[which])))
                 return 1;
     return 0;
