@@ -159,6 +159,7 @@ _NAME = re.compile(r"(?<!\w)\w*[A-Z]\w* $")
 _UNITS, _SINCE, _AGO = phrases("units") | phrases("weeks"), phrases("since"), ago()
 _TIMES, _SERIES, _CHANGED_AT = phrases("times"), phrases("series"), phrases("changed")
 _STOCKED, _READERS, _ON = phrases("stock"), phrases("readers"), phrases("on")
+_DONE = phrases("done") - _COUNTED
 _COUNTED_BEHIND, _FILLERS = _COUNTED | _STOCKED, phrases("fillers") | _TIMES
 # Chinese, Japanese and Korean. A time may also be one before an event, and a number one of a word.
 _BEHIND_CJK = re.compile(
@@ -184,7 +185,7 @@ SIGNS_OF_ONE = (" ago", "or eine", "ace un", " y a un", "á um")
 #: Only numbers near one of these tell a state, but for letters beyond Latin-1: words, those before
 #: a date, and how words of scripts without spaces begin.
 SIGNS = (
-    _signs("ago", "alone", "counted", "labels", "rated", "readers", "since", "stock"),
+    _signs("ago", "alone", "counted", "done", "labels", "rated", "readers", "since", "stock"),
     _signs("changed"),
     {
         one[:2].rstrip()
@@ -350,11 +351,13 @@ def _labelled(text: str, start: int, end: int) -> int:
     words, mark = _words_before(text, start)
     one, two = (" ".join(words[-size:]).casefold() for size in (1, 2))
     is_label = not {one, two}.isdisjoint(_LABELS)
-    if not _MARK.fullmatch(mark) or not (is_label or one in _COUNTED or one in _ALONE):
+    if not _MARK.fullmatch(mark) or not (is_label or one in _COUNTED | _ALONE | _DONE):
         return 0
     behind = _WORD_BEHIND.match(text, end)
     if behind and behind[1].casefold() in _TIMES:
         return behind.end()
+    if one in _DONE:
+        return 0
     is_next = behind is not None and behind[1].casefold() in _COUNTED | _LABELS
     # "Number of posts: 3", "142 views 12 March"
     if len(words) > 1 and (words[-1].islower() if one in _LABELS else words[-2][-1].isdigit()):

@@ -142,6 +142,8 @@ EDITS = [
     ("sold 120 shares", "sold 133 shares"),
     ("won by 312 votes", "won by 313 votes"),
     ("Number of posts: 3", "Number of posts: 4"),
+    ("Camera da letto: 2", "Camera da letto: 3"),
+    ("Letto: 2", "Letto: 3"),
     ("Posts:   3 of 4", "Posts:   4 of 4"),
     ("Take it 3 times a day", "Take it 4 times a day"),
     ("drive 3/5 of it", "drive 4/5 of it"),
