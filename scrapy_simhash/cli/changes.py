@@ -16,8 +16,9 @@ from scrapy_simhash.cli.printing import in_values
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.history.changes import STATUSES, read_changes, read_window
 from scrapy_simhash.history.pairs import Change, with_contents
+from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.report.difference import difference
-from scrapy_simhash.report.verdict import field_label
+from scrapy_simhash.report.verdict import changed_fields, field_label
 from scrapy_simhash.visible import format_time, iso_time
 
 # Changes whose texts are read at once.
@@ -98,16 +99,18 @@ def _fields(change: Change) -> dict[str, Any]:
     }
     since = iso_time(change.created)
     fields = {"status": change.status, "url": change.url, "since": since, "run": change.run}
-    return fields | {name: value for name, value in more.items() if value}
+    return fields | {name: value for name, value in more.items() if value not in (None, "", {})}
 
 
 def _cells(change: Change) -> Sequence[Any]:
     parts = [f"listed by {change.lister}"] if change.lister else []
     parts += [f"from {change.origin}"] if change.origin else []
-    parts += (
-        f"{field_label(name)}: {in_values(*values)}" if any(values) else field_label(name)
-        for name, values in change.fields.items()
-    )
-    if change.similarity not in {None, 1.0}:
-        parts.append(f"similarity {output.format_similarity(change.similarity, estimated=False)}")
+    for name, *values in changed_fields(change):
+        more = ""
+        if any(values):
+            more = f": {in_values(*values)}"
+        elif name == OF_TEXT and change.similarity is not None:
+            share = output.format_similarity(change.similarity, estimated=False)
+            more = ": nothing in common" if share == "0.00" else f": similarity {share}"
+        parts.append(f"{field_label(name)}{more}")
     return change.status, change.url, "; ".join(parts), *_difference(change)

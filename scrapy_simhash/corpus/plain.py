@@ -9,7 +9,7 @@ surely plain is left to it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self, cast
 
@@ -31,6 +31,18 @@ from scrapy_simhash.item.state import SIGNS
 from scrapy_simhash.keys.bands import Bands, core_bins
 from scrapy_simhash.simhash.shingles import SECOND, Shingles
 
+
+def _set_of(words: Collection[str]) -> bytes:
+    """The 16-bit hashes of words in lower case, a bit each."""
+    found = bytearray(1 << 13)
+    for word in words:
+        number = 0
+        for byte in word.encode():
+            number = (number * 31 + (byte | 0x20 if byte < 0xC3 else byte)) & 0xFFFF
+        found[number >> 3] |= 1 << (number & 7)
+    return bytes(found)
+
+
 #: What the core returns of a document, and of a line that it leaves: numbers of record and line
 #: from 0, and its place in the chunk.
 ROW = np.dtype(
@@ -39,7 +51,7 @@ ROW = np.dtype(
 )
 LEFT = np.dtype([(name, "i8") for name in ("record", "line", "start", "end")])
 
-_SIGNS = f" {' '.join(sorted(SIGNS))} ".encode()
+_SIGNS = b"".join(map(_set_of, SIGNS))
 _IGNORED, _COMPARED, _ADDRESS = range(3)
 # Fields that the core looks up, and characters of a text that are read for all that matters here.
 _FIELDS, _LOOK = 64, 65_536

@@ -24,16 +24,11 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.batch import identity_hash
-from scrapy_simhash.item.facts import PAGE, TELLING
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.visible import plural, shortened
 
 logger = logging.getLogger(__name__)
 
 _STATUSES = ("new", "changed", "moved", "unchanged", "removed", "back")
-
-# A field that alone changed so many items, most of those that changed, is logged.
-_MANY = 10
 
 # Fields that are logged.
 _LOGGED = 10
@@ -189,11 +184,11 @@ class CrawlEnd:
         )
         self._log_changes(removed or 0)
         run, sizes = self.worker.figures.run, self.worker.figures.sizes
-        is_asked = self.settings.report or self.stats.below("kept/other_facts/")
+        similar = self.stats.get("kept/other_facts") + self.stats.get("changes/changed")
         # A run without any page has nothing to report.
-        if removed is not None and run is not None and sizes and is_asked:
+        if removed is not None and run is not None and sizes and (self.settings.report or similar):
             try:
-                await run_in_thread(self._look_back, run)
+                await run_in_thread(self._look_back, run, bool(problem))
             except Exception:
                 logger.exception("The report could not be written")
 
@@ -227,20 +222,14 @@ class CrawlEnd:
             # What is unchanged is not listed.
             more = f". To list them: {command}" if set(found) - {"unchanged"} else ""
             logger.info("Compared with earlier crawls: %s%s", shown, more)
-        for name, count in self.stats.below("changed_alone/").items():
-            is_told = name.startswith((PAGE, "(")) or name_of(name).marks & {*TELLING, "title"}
-            if count >= _MANY and count * 2 > found["changed"] and not is_told:
-                logger.info(
-                    "Changed in the field %r alone: %d of %d. If that does not matter: "
-                    "SIMHASH_IGNORE_FIELDS = [%r]",
-                    *(shortened(name, 80), count, found["changed"], shortened(name, 80)),
-                )
 
-    def _look_back(self, run: int) -> None:
+    def _look_back(self, run: int, is_released: bool) -> None:
         """Log what to change, and write the report."""
         # Slow to import, and few crawls need it.
         from scrapy_simhash.history.advice import advise  # noqa: PLC0415
+        from scrapy_simhash.history.changes import read_changes, read_window  # noqa: PLC0415
         from scrapy_simhash.history.namespaces import choose_namespace  # noqa: PLC0415
+        from scrapy_simhash.report.steps import find_noise  # noqa: PLC0415
 
         settings = self.settings
         database = settings.open_database()
@@ -248,6 +237,10 @@ class CrawlEnd:
             namespace = choose_namespace(database, self._namespace)
             for advice in advise(namespace, run):
                 logger.info("To drop more: %s", advice)
+            if self.stats.get("changes/changed") and not is_released:
+                window = read_window(namespace, since=None, run=run)
+                for advice in find_noise(read_changes(namespace, window, ["changed"])):
+                    logger.info("To store less: %s: %s", advice.setting, advice.effect)
             if settings.report is not None:
                 from scrapy_simhash.report.html import write_report  # noqa: PLC0415  (as above)
                 from scrapy_simhash.report.subject import read_subject  # noqa: PLC0415

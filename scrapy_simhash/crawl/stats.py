@@ -34,7 +34,7 @@ _QUIET = 60.0
 
 # Counters whose last part crawled content or foreign code chooses, and how many of each kind have
 # names of their own.
-_CHOSEN = ("kept/other_facts/", "changed_alone/", "index/errors/", "duplicates/distance/")
+_CHOSEN = ("kept/other_facts/", "index/errors/", "duplicates/distance/")
 _MOST = 100
 
 
@@ -198,8 +198,6 @@ def _names(url: str, verdict: Verdict) -> Iterator[str]:
             yield kind
     if verdict.change is not None and verdict.change.status != "copy":
         yield f"changes/{verdict.change.status}"
-        if verdict.change.status == "changed" and (name := verdict.change.only_field):
-            yield f"changed_alone/{name}"
         if verdict.change.is_back:
             yield "changes/back"
     if verdict.kind == "unique" and verdict.differs is not None:

@@ -21,11 +21,11 @@ from scrapy_simhash.index import queries
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import Change, Document, Place, Row, random_number
+from scrapy_simhash.index.verdict import OF_TEXT, Change, Document, Place, Row, random_number
 from scrapy_simhash.index.visits import Decision
 from scrapy_simhash.index.writer import in_parts, writing
 from scrapy_simhash.item.addresses import same_site
-from scrapy_simhash.item.facts import UNREADABLE, Facts, changed_facts
+from scrapy_simhash.item.facts import OTHERS, UNREADABLE, Facts, changed_facts
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.text.packed import pack_bytes, unpack_text
@@ -190,8 +190,13 @@ def changes_of_batch(
                 # Copies on other sites have not moved.
                 here = (one for one in last[before.id] if same_site(one, mine.url))
                 change = replace(change, origin=next(here, change.origin))
-            if change.status == "changed" and (old := kept.get(content_of(before))) is not None:
+            if change.status == "changed":
+                old = kept.get(content_of(before), document.values)
                 values = _changed_values(mine, before, document.values, old, lookup.rule.ignored)
+                if not values and change.similarity in {None, 1.0}:
+                    # Another order of the words, or a value that is not kept.
+                    is_text = mine.text_digest != before.text_digest
+                    values = {OF_TEXT if is_text else OTHERS: (None, None)}
                 change = replace(change, fields=values)
         changes.append(change)
     return changes

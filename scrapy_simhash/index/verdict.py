@@ -22,6 +22,9 @@ Known = Literal["pass", "drop"]
 Status = Literal["new", "changed", "moved", "unchanged", "copy"]
 FactsMode = Literal["always", "auto", "never"]
 
+#: The name of a text among the fields that changed.
+OF_TEXT = "(text)"
+
 
 def group_name(namespace: int, origin: int) -> str:
     """The name of a group, unique within a database."""
@@ -160,13 +163,6 @@ class Change:
     fields: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     is_back: bool = False
     is_equal: bool = False
-
-    @property
-    def only_field(self) -> str | None:
-        """The field that changed, if nothing else did."""
-        if len(self.fields) != 1 or self.similarity not in {None, 1.0}:
-            return None
-        return next(iter(self.fields))
 
 
 @dataclass(frozen=True, slots=True)

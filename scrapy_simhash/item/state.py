@@ -9,9 +9,11 @@ in "5 minutes ago".
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from scrapy_simhash.features.tokens import listed
+from scrapy_simhash.item.languages import UNSPACED, ago, pattern, phrases
 from scrapy_simhash.item.numbers import MAX_TEXT, plain, without_times
 
 # One word of snake_case, camelCase or plain text.
@@ -25,35 +27,26 @@ _COUNTS = (
 _ANY = re.compile(".*", re.DOTALL)
 
 
-#: What is counted of a page or a post. Neither shares nor votes: both are also traded and cast.
-COUNTED = listed(
-    "view views read reads clicks like likes dislikes reaction reactions upvotes reply replies "
-    "comment comments review reviews ratings download downloads follower followers subscribers "
-    "watchers pageviews aufruf aufrufe gelesen kommentar kommentare antworten bewertungen vues "
-    "commentaire commentaires réponse réponses visitas lecturas comentario comentarios respuestas "
-    "visualizzazioni letture commenti risposte recensioni visualizações comentário comentários "
-    "respostas просмотр просмотра просмотров комментарий комментария комментариев ответов отзывов"
-)
-#: These in a text only in front of the number: most tell of the author of a post.
-LABELS = {"reaction score"} | listed(
-    "posts hits messages thanks beiträge mensajes messaggi сообщения сообщений"
-)
-# These only in names and labels; in a text some are also traded and cast.
-_NAMED = listed(
-    "applicants bids bookmarks favorites favourites shares sold viewed visitors visits votes "
-    "downvotes"
-)
-_LISTED = "|".join(sorted(COUNTED | LABELS | _NAMED))
+_COUNTED, _LABELS, _ALONE = phrases("counted"), phrases("labels"), phrases("alone")
+_LISTED = "|".join(sorted(word.replace(" ", "_") for word in _COUNTED | _LABELS | _ALONE))
+# In scripts without spaces, the longest first; and what may stand behind.
+_COUNTED_CJK = pattern("counted", *UNSPACED)
+_NUMBER_OF_CJK = "(?:次数|次數|人数|人數|数|數|数量|量|수)?"
 _CHANGED = (
     "modif(?!ication_$)|updat(?!es)|last_?(?:edit|mod|post|seen|visit|activity)|_edited_|_changed_"
     "|_online_|geändert|aktualisier|actualiza|更新|修改"
+    f"|_(?:{pattern('changed').replace(' ', '_')})_$"
+    f"|(?:{pattern('changed', *UNSPACED)})_$"
 )
 _STOCK = "_(?:stock|inventory|lagerbestand)_(?!code|no_|number|symbol|exchange)|库存"
 # The last part of a name, with "_" around its words, and what its values look like.
 _STATES = [
     (re.compile(names), re.compile(values, re.IGNORECASE | re.DOTALL))
     for names, values in (
-        (f"_(?:{_LISTED})(?:_(?:number|times|total))?_$|次数|阅读|浏览|点击|点赞|评论", _COUNTS),
+        (
+            f"_(?:{_LISTED})(?:_(?:number|times|total))?_$|次数|(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}_$",
+            _COUNTS,
+        ),
         # When it was changed last, as in "edited on 3 March 2025", or who is there.
         (_CHANGED, r".*\d.*"),
         # The place where a list has the thing.
@@ -119,101 +112,260 @@ def _lasts(name: str) -> list[str]:
 _NUMBER = re.compile(
     # A set of characters at the beginning is searched for in a fifth of the time.
     r"[0-9](?<![0-9A-Za-z_.,/#$€£¥-].)(?<![0-9]:.)(?<![$€£¥] .)"
-    r"(?:[0-9]{0,2}(?:[.,  ][0-9]{3})+|[0-9]{0,8}|[0-9]{0,2}[.,][0-9](?=[kKmM万]))[kKmM万]?"
-    r"(?![0-9A-Za-z_/#%€-]|[.,:][0-9]| [€元])"
+    r"(?:[0-9]{0,2}(?:[.,  ][0-9]{3})+|[0-9]{0,8}|[0-9]{0,2}[.,][0-9](?=[kKmM万萬만]))[kKmM万萬만]?"
+    r"(?!(?!(?:[dhmsx]|min|hrs?)(?:$|[ \n]))[0-9A-Za-z_/#%€-]|[.,:][0-9]| [€元])"
 )
-_UNITS = (
-    r"(?:sec(?:ond)?|min(?:ute)?|h(?:ou)?r|day|week|month)s? ago(?!\w)"
-    r"|(?:秒钟?|分钟?|小时|天)前"
+# A rating of at most five or ten, or one in front of the number of those who rated.
+_RATING = re.compile(
+    r"[0-9](?<![0-9A-Za-z_.,/#$€£¥-].)(?:[.,][0-9]{1,2})?(?="
+    rf"(?: ?/ ?| (?:{pattern('of')}) )(?:5|10)(?![\w%/]|[.,][0-9])| ?\([0-9])"
 )
-_SINCE = (
-    r"(?:sekunden?|minuten?|stunden?|tag(?:en?)?|segundos?|secondes?"
-    r"|minut[oe]s?|horas?|heures?|d[ií]as?|jours?)(?!\w)"
+_RATED = re.compile(rf"(?<!\w)(?:{pattern('rated')}) $", re.IGNORECASE)
+_STARS = re.compile(
+    rf"\D{{0,9}}(?:5|10)(?: ({pattern('stars')})| ?(?:$|[\n|·•]))",
+    re.IGNORECASE,
 )
-_CHINESE = "浏览|阅读|点击|评论|点赞|回复|收藏|转发|跟帖"
-_MONTH = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
-
-# The word behind a number, and what stands behind that.
-_WORD_BEHIND = re.compile(r"\+?[ \n]?(?:(?:in|auf|customer|mal|user) )?([^\W\d_]+)(?: ?([\d:(]))?")
-_BEHIND = re.compile(rf" ?(?:{_UNITS})|[次人条个]?(?:{_CHINESE})", re.IGNORECASE)
-_BEFORE = re.compile(rf"(?:{_CHINESE})(?:次数|人数|数|量)?[ \n]?[:(]?[ \n]?$")
-_RATED = re.compile(r"(?<!\w)rated $", re.IGNORECASE)
-# The word before a number; the end of another number before that; what stands between.
-_LABEL = re.compile(r"(\d )?(?<![^\W\d_])((?:[Rr]eaction )?[^\W\d_]+)( ?[:(|\n][ \n]?| )$")
+_RATERS = re.compile(r"[^(\n]{0,20}\(([0-9][0-9.,]*)[ )]")
+# A day with its year, maybe with a time.
+_DATE = re.compile(
+    r"[0-9](?<![0-9A-Za-z_./-].)[0-9]{0,3}(?:([-/.]) ?[0-9]{1,2}\1 ?[0-9]{2,4}\.?"
+    r"|[年년] ?[0-9]{1,2}[月월] ?[0-9]{1,2}[日일]"
+    r"|(?:\.|st|nd|rd|th|º|er)? (?:de |of )?[^\W\d_][^\s\d]{1,11},? (?:de )?[0-9]{4}"
+    r"|(?P<named>(?:st|nd|rd|th)?,? [0-9]{4}))(?![0-9])"
+    r"(?:(?:T|,? (?:(?:at|um|à|в|o|오전|오후) )?)[0-9]{1,2}[:h][0-9]{2}(?::[0-9]{2})?"
+    r"(?: ?[ap]\.?m\b\.?)?(?: uhr)?(?: (?:[A-Z]{2,4}|[+-][0-9]{2}:?[0-9]{2})\b)?)?(?: г\.)?",
+    re.IGNORECASE,
+)
+# "an hour ago", "vor einer Stunde"
+_ONE = re.compile(
+    rf"(?<!\w)(?P<since>(?:{pattern('since')}) )?(?:an?|a few|eine[mnr]?|une?|una"
+    r"|uma?) (?P<unit>[^\W\d_]+)(?P<ago> ago(?!\w))?",
+    re.IGNORECASE,
+)
+# Up to five words behind a number, and what stands behind these; what no phrase goes across.
+_BEHIND = re.compile(r"\+?[ \n]?((?:[^\s\d:()|,.;!?/•·]++ ?){1,5}+)([\d:(])?")
+_STOP = re.compile(r"[\n|·•.;!?()]")
+_TOKEN, _WORD_BEHIND = re.compile(r"\S+"), re.compile(r" ?([^\s\d]+)")
+_BOX_START, _BOX_END = re.compile(r"(?:^|[\n|·•.!?]) ?$"), re.compile(r" ?(?:$|[\n|·•])")
 _LINE_END, _CAPITAL = re.compile(r"[ )]?(?:$|\n)"), re.compile(r" [^\W\d_a-zà-ÿа-я]")
-_NEXT_MONTH = re.compile(rf" ?{_MONTH}", re.IGNORECASE)
-_SINCE_BEHIND = re.compile(rf" {_SINCE}", re.IGNORECASE)
-_SINCE_BEFORE = re.compile(r"(?<!\w)(?:vor|hace|há|il y a) (?:\w+ )?$", re.IGNORECASE)
-_ONLINE = re.compile(r"(?<!\w)(?:browsing|online|viewing)(?!\w)[^.!?]{0,80}$", re.IGNORECASE)
-_READERS = listed("guest guests member members user users visitor visitors")
+# Between a label and a number.
+_MARK = re.compile(r" ?[:(|\n][ \n]?| ")
+# A sentence that goes on behind a date.
+_GOES_ON = re.compile(r",? ?[a-zà-ÿа-я]|[^\W\d_]")
+_NEXT_MONTH = re.compile(r"(?i: ?(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz]))")
+_ONLINE = re.compile(rf"(?<!\w)(?:{pattern('online')})(?!\w)[^.!?]{{0,80}}$", re.IGNORECASE)
+_ONLINE_BEHIND = re.compile(rf"(?i: (?:(?:are|sind) )?(?:{pattern('online')})(?!\w))")
+_NAME = re.compile(r"(?<!\w)\w*[A-Z]\w* $")
+_UNITS, _SINCE, _AGO = phrases("units") | phrases("weeks"), phrases("since"), ago()
+_TIMES, _SERIES, _CHANGED_AT = phrases("times"), phrases("series"), phrases("changed")
+_STOCKED, _READERS, _ON = phrases("stock"), phrases("readers"), phrases("on")
+_DONE = phrases("done") - _COUNTED
+_COUNTED_BEHIND, _FILLERS = _COUNTED | _STOCKED, phrases("fillers") | _TIMES
+# Chinese, Japanese and Korean. A time may also be one before an event, and a number one of a word.
+_BEHIND_CJK = re.compile(
+    rf" ?[次人条條个個则則件回]? ?(?:{_COUNTED_CJK})|(?: ?(?:{'|'.join(sorted(ago('zh')))}))"
+)
+_AGO_CJK = re.compile(rf" ?(?:{'|'.join(sorted(ago('ja', 'ko')))})(?! ?[^\W\d_a-zA-Z])")
+_BEFORE_CJK = re.compile(rf"(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}[ \n]?[:(]?[ \n]?$")
+_COUNTER_CJK = re.compile(r" ?(?:[次人条條个個则則件]|[回개회건]?)(?! ?[^\W\d_a-zA-Z])")
+_CHANGED_CJK = re.compile(
+    r"(?<![^\W\d_])(?:最后|最近|最後)?"
+    rf"(?:{pattern('changed', *UNSPACED)})[: ]?[: ]?$"
+)
 
-#: Only beside one of these words or a time since then a number tells a state, but for scripts other
-#: than Latin.
-SIGNS = {
-    *(word for words in COUNTED | LABELS for word in words.split()),
-    *("stock", "rated", "ago"),
-    *_READERS,
-}
+
+def _signs(*kinds: str) -> set[str]:
+    """The longest words of phrases."""
+    found = (_LETTERS.findall(one) for kind in kinds for one in phrases(kind))
+    return {max(words, key=len) for words in found if words}
+
+
+#: One of these stands in what that finds.
+SIGNS_OF_ONE = (" ago", "or eine", "ace un", " y a un", "á um")
+#: Only numbers near one of these tell a state, but for letters beyond Latin-1: words, those before
+#: a date, and how words of scripts without spaces begin.
+SIGNS = (
+    _signs("ago", "alone", "counted", "done", "labels", "rated", "readers", "since", "stock"),
+    _signs("changed"),
+    {
+        one[:2].rstrip()
+        for one in ago(*UNSPACED).union(*(phrases(k, *UNSPACED) for k in ("counted", "changed")))
+    },
+)
+
+
+Span = tuple[int, int]
 
 
 @lru_cache(maxsize=8)  # a text is compared with several
 def without_state(text: str) -> str:
-    """A text without the numbers that tell its state, as far as it is read for numbers.
+    """A text without what tells its state, as far as it is read for numbers.
 
-    Left out are relative times, when the page was last modified, and numbers beside a word for
-    readers, comments, reviews and the like in some languages: they change from one download to the
-    next.
+    Left out are relative times, when the page was last modified, ratings, and numbers beside a word
+    for readers, comments, reviews and the like, with what they count: they change from one download
+    to the next.
     """
     normal = plain(text[:MAX_TEXT])
-    known = without_times(normal)
-
-    def rest(found: re.Match[str]) -> str:
-        start, end = found.span()
-        is_state = _is_counted(known, start, end) or _is_labelled(known, start, end)
-        return " " if is_state else found[0]
-
-    left = _NUMBER.sub(rest, known)
+    left = without_times(normal)
+    if any(sign in left for sign in SIGNS_OF_ONE):
+        left = _ONE.sub(_without_one, left)
+    for of_what, span_of in ((_DATE, _changed), (_RATING, _rated), (_NUMBER, _counted)):
+        left = _without(left, of_what, span_of)
     return text if left == normal else left + text[MAX_TEXT:]
 
 
-def _is_counted(text: str, start: int, end: int) -> bool:
-    """Whether the words behind a number say what it counts, or that it is a time."""
-    if _BEHIND.match(text, end):
-        return True
-    if not (found := _WORD_BEHIND.match(text, end)):
-        return False
-    word, mark = found.groups()
-    folded = word.casefold()
-    if folded == "stock":
-        return " in " in found[0]
-    if folded in COUNTED:
-        # Not the label of the next number, as in "Floor 3 Views: 245" or "size 12 reviews 3".
-        return mark is None
-    if folded in _READERS:
-        return bool(_ONLINE.search(text[max(0, start - 80) : start]))
-    return bool(
-        _SINCE_BEHIND.match(text, end) and _SINCE_BEFORE.search(text[max(0, start - 24) : start])
+def _without(
+    text: str, pattern: re.Pattern[str], span_of: Callable[[str, re.Match[str]], Span | None]
+) -> str:
+    parts, done = list[str](), 0
+    for found in pattern.finditer(text):
+        if found.start() >= done and (span := span_of(text, found)):
+            parts += text[done : span[0]], " "
+            done = span[1]
+    return "".join([*parts, text[done:]]) if done else text
+
+
+def _without_one(found: re.Match[str]) -> str:
+    is_time = found["unit"].casefold() in _UNITS and (found["since"] or found["ago"])
+    return f"{found['since'] or ''} " if is_time else found[0]
+
+
+def _words_before(text: str, start: int) -> tuple[list[str], str]:
+    """The words before a place, back to the end of a sentence; what stands between."""
+    before = text[max(0, start - 64) : start]
+    bare = before.rstrip(" :(|\n")
+    return _STOP.split(bare)[-1].split(), before[len(bare) :]
+
+
+def _changed(text: str, found: re.Match[str]) -> Span | None:
+    """A date behind a label as in "Last updated on", with which no sentence goes on."""
+    start, end = found.span()
+    if _GOES_ON.match(text, end):
+        return None
+    before = text[max(0, start - 24) : start]
+    if not before.isascii() and _CHANGED_CJK.search(before):
+        return start, end
+    words, mark = _words_before(text, start)
+    for turn in range(4):
+        is_month = turn == 0 and found["named"] is not None
+        if words and (is_month or words[-1] in _ON or words[-1][-1] == ","):
+            mark = words.pop()
+            start = text.rindex(mark, 0, start)
+    for size in range(1, min(4, len(words)) + 1):
+        label = words[-size:]
+        is_free = len(words) == size or ":" in mark or not label[0][0].islower()
+        if is_free and " ".join(label).casefold() in _CHANGED_AT:
+            return start, end
+    return None
+
+
+def _rated(text: str, found: re.Match[str]) -> Span | None:
+    """What others think: with the number of these, or of so many stars."""
+    start, end = found.span()
+    raters = _RATERS.match(text, end)
+    before = text[max(0, start - 24) : start]
+    is_decimal = len(found[0]) > 1
+    raters = _RATERS.match(text, end) if is_decimal or text[end : end + 2] != " (" else None
+    stars = _STARS.match(text, end) if is_decimal else None
+    is_state = (
+        _RATED.search(before)
+        or (raters and _counted_behind(text, *raters.span(1)))
+        or (stars and (stars[1] or _BOX_START.search(before)))
+    )
+    return (start, end) if is_state else None
+
+
+def _counted(text: str, found: re.Match[str]) -> Span | None:
+    """A count or a relative time, with the words behind it."""
+    start, end = found.span()
+    stop = _counted_behind(text, start, end) or _labelled(text, start, end)
+    return (start, stop) if stop else None
+
+
+def _counted_behind(text: str, start: int, end: int) -> int:
+    """Where the words end that say what a number counts, or that it is a time; 0 without any."""
+    if found := _BEHIND_CJK.match(text, end):
+        return found.end()
+    before = text[max(0, start - 24) : start]
+    if (found := _AGO_CJK.match(text, end)) and _BOX_START.search(before):
+        return found.end()
+    if not (found := _BEHIND.match(text, end)):
+        return 0
+    words = [word[0].casefold() for word in _TOKEN.finditer(found[1])]
+    ends = [found.start(1) + word.end() for word in _TOKEN.finditer(found[1])]
+    labels, mark = _words_before(text, start)
+    labels = [word.casefold() for word in labels]
+    if size := _time_of(words, labels) or _online(text, start, ends[0], words[0]):
+        return ends[size - 1]
+    if words[0] in _ALONE and _BOX_START.search(before) and _BOX_END.match(text, ends[0]):
+        return ends[0]
+    # Not the label of the next number, as in "Floor 3 Views: 245" or "size 12 reviews 3".
+    is_label = found[2] and " ".join(words[-2:]) not in _STOCKED
+    size = _count_of(words[:-1] if is_label else words)
+    if not size or (mark == " " and not _SERIES.isdisjoint(labels[-1:])):
+        return 0
+    # "iPhone 12 reviews"
+    is_name = mark == " " and _NAME.search(before) and labels[-1] not in _COUNTED | _LABELS
+    return 0 if is_name and not _BOX_END.match(text, ends[size - 1]) else ends[size - 1]
+
+
+def _time_of(words: Sequence[str], before: Sequence[str]) -> int:
+    """How many of the words behind a number make it a relative time."""
+    sizes = range(1, len(words) + 1)
+    if size := next((size for size in sizes if " ".join(words[:size]) in _AGO), 0):
+        return size
+    since = any(" ".join(before[-size:]) in _SINCE for size in range(1, 5))
+    return int(since and words[0] in _UNITS)
+
+
+def _online(text: str, start: int, end: int, word: str) -> int:
+    """1 if a word that ends there says how many people see the page."""
+    before = text[max(0, start - 80) : start]
+    return int(
+        word in _READERS and (_ONLINE_BEHIND.match(text, end) or _ONLINE.search(before)) is not None
     )
 
 
-def _is_labelled(text: str, start: int, end: int) -> bool:
-    """Whether the word before a number is the label of a count.
+def _count_of(words: Sequence[str]) -> int:
+    """How many of the words behind a number say what it counts."""
+    ends = ((first, end) for first in (0, 1) for end in range(first + 1, len(words) + 1))
+    return next(
+        (
+            end
+            for first, end in ends
+            if " ".join(words[first:end]) in _COUNTED_BEHIND and (not first or words[0] in _FILLERS)
+        ),
+        0,
+    )
+
+
+def _labelled(text: str, start: int, end: int) -> int:
+    """Where a number ends, with a word as in "viewed 3 times", if a label of counts is before it.
 
     With a mark behind the label, at the end of a line, or between capitalised words: in a sentence
-    it may be anything, as in "he likes 5 of them".
+    it may be anything, as in "he likes 5 of them". 0 otherwise.
     """
     before = text[max(0, start - 24) : start]
-    if not before.isascii() and _BEFORE.search(before):
-        return not text.startswith("年", end)
-    if text.startswith(" out of ", end) and _RATED.search(before):
-        return True
-    if found := _LABEL.search(before):
-        number, word, mark = found.groups()
-        folded = word.casefold()
-        # "142 views 12 March"
-        if folded not in LABELS and (number or folded not in COUNTED):
-            return False
-        if mark == " " and not _LINE_END.match(text, end):
-            return word[0].isupper() and _CAPITAL.match(text, end) is not None
-        return _NEXT_MONTH.match(text, end) is None
-    return False
+    if not before.isascii() and _BEFORE_CJK.search(before):
+        return end if _COUNTER_CJK.match(text, end) else 0
+    words, mark = _words_before(text, start)
+    one, two = (" ".join(words[-size:]).casefold() for size in (1, 2))
+    is_label = not {one, two}.isdisjoint(_LABELS)
+    if not _MARK.fullmatch(mark) or not (is_label or one in _COUNTED | _ALONE | _DONE):
+        return 0
+    behind = _WORD_BEHIND.match(text, end)
+    if behind and behind[1].casefold() in _TIMES:
+        return behind.end()
+    if one in _DONE:
+        return 0
+    is_next = behind is not None and behind[1].casefold() in _COUNTED | _LABELS
+    # "Number of posts: 3", "142 views 12 March"
+    if len(words) > 1 and (words[-1].islower() if one in _LABELS else words[-2][-1].isdigit()):
+        return 0
+    if one in _ALONE:
+        holds = len(words) == 1 and _BOX_END.match(text, end) is not None
+    elif mark == " " and not _LINE_END.match(text, end):
+        holds = words[-1][0].isupper() and _CAPITAL.match(text, end) is not None
+    else:
+        holds = is_next or not (_NEXT_MONTH.match(text, end) or _GOES_ON.match(text, end))
+    return end if holds else 0

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from scrapy_simhash.features.tokens import listed, normal
+from scrapy_simhash.item.languages import UNSPACED, ago, phrases
 
 _LENGTH = 64  # characters of a date, at most
 _MONTHS = {
@@ -81,17 +82,17 @@ _RECENT = 600.0
 
 _MANY = r"(?:\d{1,3}|an?|one|eine[mnr]?|une?|una)"
 _AGO = re.compile(
-    r"(?:(?:posted|published|updated|about|etwa|ca\.|hace|il y a|há|vor) )*+"
-    rf"{_MANY} ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?) ago"
-    rf"|vor (?:etwa |ca\. )?{_MANY} (?:sekunden?|min\.?|minuten?|std\.?|stunden?|tag(?:en?)?)"
-    rf"|(?:hace|há|il y a) (?:unos |environ )?{_MANY} "
-    r"(?:segundos?|secondes?|minut[oe]s?|horas?|heures?|d[ií]as?|jours?)"
-    rf"|{_MANY} (?:second[oi]|minut[oi]|or[ae]|giorn[oi]) fa"
-    r"|\d{1,3} ?(?:秒钟?|分钟?|小时|小時|時間|天|日)之?前|\d{1,3} ?(?:초|분|시간|일) ?전"
-    r"|just now|gerade eben|刚刚|刚才"
+    rf"(?:(?:posted|published|updated|about|{'|'.join(phrases('changed'))}) )*+(?:"
+    rf"(?:{_MANY} ?)?(?:{'|'.join(ago(weeks=False))})"
+    rf"|{_MANY} ?(?:{'|'.join(ago(*UNSPACED, weeks=False))})"
+    rf"|(?:{'|'.join(phrases('since'))}) {_MANY} ?(?:{'|'.join(phrases('units'))})\.?"
+    r"|just now|gerade eben|刚刚|刚才)"
 )
 # Rules out most values in ASCII.
-_MAY_BE_AGO = re.compile("ago|vor|hace|il y a| fa|now|eben", re.IGNORECASE | re.ASCII).search
+_MAY_BE_AGO = re.compile(
+    "|".join(one for one in phrases("ago") | phrases("since") | {"now", "eben"} if one.isascii()),
+    re.IGNORECASE,
+).search
 _TODAY = re.compile(
     r"(?:today|yesterday|heute|gestern|aujourd['’]hui|hier|hoy|ayer|oggi|ieri|今天|昨天|今日|昨日)"
     r"(?:,? (?:at |um |à |a las )?\d\d?:\d\d(?: ?[ap]m| uhr)?)?"

@@ -85,7 +85,7 @@ class Core(Protocol):
         is ignored; `table`, `how`, `second` as for `majority`, and the last four arguments of
         `bands`; what stands before the text in the digest of an item, the key of hashes, name and
         kind of the fact of the numbers, packed, the fewest shingles and the most characters of a
-        text, the words of `item.state.SIGNS`; the number of the first line.
+        text, the sets of hashes `corpus.plain._SIGNS`; the number of the first line.
         """
 
     def knows(self, element: Any, /) -> bool:
@@ -172,7 +172,8 @@ def _made(core: Core) -> tuple[int, int]:
 def _document(core: Core) -> int:
     fields = [(b"t", 1), (b"url", 2)]
     hashing = (_LETTERS, _HOW, _SECOND, _BINS)
-    made = core.documents(_ITEM, fields, hashing, (b"t:", b"key", b"name+", 2, 99, b" ab "), 7)
+    rule = (b"t:", b"key", b"name+", 2, 99, bytes(3 << 13))
+    made = core.documents(_ITEM, fields, hashing, rule, 7)
     rows, _, _, details, texts, _ = made
     return crc32(rows[:32] + details + texts)
 

@@ -28,12 +28,11 @@ typedef struct {
 } Left;
 
 typedef struct {
-    Py_buffer block, table, before, secret, fact;
+    Py_buffer block, table, before, secret, fact, signs;
     Hashing with;
     unsigned long long second;
     Bins bins;
     Py_ssize_t least, most;
-    const char *words;
     long long first;
     Field fields[64];
     Py_ssize_t field_count;
@@ -218,7 +217,7 @@ static int sketch_line(const Given *given, Made *made, At at, At end)
         return 0;
     made->numbers.used = 0;
     int is_ascii = (size_t)count == item->text.used, tells = 1;
-    if ((result = numbers_of(text, behind, is_ascii, &made->numbers, given->words, &tells)) <= 0)
+    if ((result = numbers_of(text, behind, is_ascii, &made->numbers, given->signs.buf, &tells)) <= 0)
         return result;
     if (tells && is_short(made->room.points, count))
         return 0;
@@ -311,16 +310,16 @@ PyObject *core_documents(PyObject *Py_UNUSED(module), PyObject *arguments)
     PyObject *fields, *found = NULL;
     unsigned long long base, pair;
 
-    if (!PyArg_ParseTuple(arguments, "y*O!(y*(KKn)K(y*y*y*n))(y*y*y*nny)L:documents", &given.block,
+    if (!PyArg_ParseTuple(arguments, "y*O!(y*(KKn)K(y*y*y*n))(y*y*y*nny*)L:documents", &given.block,
                           &PyList_Type, &fields, &given.table, &base, &pair, &given.with.window,
                           &given.second, &given.bins.starts, &given.bins.orders,
                           &given.bins.factors, &given.bins.bands, &given.before, &given.secret,
-                          &given.fact, &given.least, &given.most, &given.words, &given.first))
+                          &given.fact, &given.least, &given.most, &given.signs, &given.first))
         return NULL;
     given.with.base = base, given.with.pair = pair;
     if (!read_fields(fields, &given)) {
         if (!is_fold_table(&given.table) || given.with.window < 1 || !are_bins(&given.bins) ||
-            given.secret.len > KEY || given.fact.len != 5 || given.least < 1) {
+            given.secret.len > KEY || given.fact.len != 5 || given.signs.len != SIGNS || given.least < 1) {
             PyErr_SetString(PyExc_ValueError, "not the arguments of a plan");
         } else {
             PyThreadState *others = PyEval_SaveThread();
@@ -334,7 +333,8 @@ PyObject *core_documents(PyObject *Py_UNUSED(module), PyObject *arguments)
     for (size_t at = 0; at < sizeof all / sizeof *all; at++)
         free(all[at]->at);
     free(made.room.hashes);
-    Py_buffer *buffers[] = {&given.block, &given.table, &given.before, &given.secret, &given.fact};
+    Py_buffer *buffers[] = {&given.block, &given.table, &given.before,
+                            &given.secret, &given.fact, &given.signs};
     for (size_t at = 0; at < sizeof buffers / sizeof *buffers; at++)
         PyBuffer_Release(buffers[at]);
     while (given.field_count)

@@ -295,7 +295,7 @@ static int may_say_when_made_anew(At start, At end)
     return 0;
 }
 
-int numbers_of(At start, At end, int normalised, Bytes *found, const char *words, int *tells)
+int numbers_of(At start, At end, int normalised, Bytes *found, const unsigned char *signs, int *tells)
 {
     unsigned char *plain = NULL, *made = NULL;
     Py_ssize_t size = -2;
@@ -315,8 +315,8 @@ int numbers_of(At start, At end, int normalised, Bytes *found, const char *words
         result = 0;
     else
         result = find_numbers(found, start, start + size) ? -1 : 1;
-    if (words && result > 0)
-        *tells = made || may_tell_state(start, start + size, words);
+    if (signs && result > 0)
+        *tells = made || may_tell_state(start, start + size, signs);
     free(plain);
     free(made);
     return result;

@@ -16,10 +16,14 @@ unsigned char *plain_text(At at, At end, unsigned char *made);
 Py_ssize_t read_characters(At at, At end, uint32_t *points);
 
 /* Append the numbers of a text: item.numbers._numbers. Returns 0 to leave it to Python, -1 without
- * memory. With words, which stand beside numbers that tell a state: whether any may do so. */
-int numbers_of(At start, At end, int normalised, Bytes *found, const char *words, int *tells);
+ * memory. With signs: whether any of them may tell a state. */
+int numbers_of(At start, At end, int normalised, Bytes *found, const unsigned char *signs, int *tells);
+
+/* Bytes of corpus.plain._SIGNS: three sets of hashes of words. */
+#define SET_OF_SIGNS 8192
+#define SIGNS (3 * SET_OF_SIGNS)
 
 /* Whether numbers of a normalised text may tell its state, which has no time relative to now. */
-int may_tell_state(At start, At end, const char *words);
+int may_tell_state(At start, At end, const unsigned char *signs);
 
 #endif

@@ -2,25 +2,13 @@
 
 #include "plain.h"
 
-#define LONGEST 24 /* bytes of a word */
-#define BEHIND 9   /* bytes in which a Chinese word stands behind a number */
-#define BEFORE 12  /* and before it */
-#define SINCE 32   /* the same for "il y a environ" */
-
-#define TEN_THOUSAND "\xE4\xB8\x87"
-
-/* In UTF-8: item.state._CHINESE, and "ago". */
-static const char *chinese[] = {
-    "\xE6\xB5\x8F\xE8\xA7\x88", "\xE9\x98\x85\xE8\xAF\xBB", "\xE7\x82\xB9\xE5\x87\xBB",
-    "\xE8\xAF\x84\xE8\xAE\xBA", "\xE7\x82\xB9\xE8\xB5\x9E", "\xE5\x9B\x9E\xE5\xA4\x8D",
-    "\xE6\x94\xB6\xE8\x97\x8F", "\xE8\xBD\xAC\xE5\x8F\x91", "\xE8\xB7\x9F\xE5\xB8\x96",
-    "\xE5\x89\x8D",
-};
-
-/* item.state._SINCE */
-static const char since[] =
-    " sekunde sekunden minute minuten minutes stunde stunden tag tage tagen segundo segundos seconde "
-    "secondes minuto minutos hora horas heure heures dia dias d\xC3\xAD" "a d\xC3\xAD" "as jour jours ";
+#define SET SET_OF_SIGNS
+#define NEAR_WORDS 3  /* words before a number that may say what it counts */
+#define FAR_WORDS 8   /* or since when a page is as it is */
+#define BEHIND_WORDS 6 /* words behind a number that may do so, with "k" */
+#define BEHIND 9      /* bytes in which a Chinese word begins behind a number */
+#define BEFORE 30     /* and before it */
+#define RATING 12     /* bytes between a rating and the most it can be */
 
 static int is_ascii_letter(unsigned char c)
 {
@@ -31,6 +19,12 @@ static int is_ascii_letter(unsigned char c)
 static int is_latin(unsigned char lead, unsigned char next)
 {
     return lead == 0xC3 && next != 0x97 && next != 0xB7 && next != 0x9F;
+}
+
+/* Of a European language whose words are not known here, or of another script with spaces. */
+static int is_other_letter(unsigned char lead)
+{
+    return (lead >= 0xC3 && lead <= 0xE1) || lead == 0xF0;
 }
 
 static At behind_word(At at, At end)
@@ -47,78 +41,107 @@ static At start_of_word(At start, At at)
     return at;
 }
 
-/* Whether a word is one of these, which are in lower case, with a space at either end. */
-static int is_among(const char *words, At word, At end)
+/* Whether the hash of a text, in lower case, is in a set: corpus.plain._set_of. */
+static int is_in(const unsigned char *set, At at, At end)
 {
-    char spaced[LONGEST + 3] = " ";
-    size_t size = (size_t)(end - word);
-
-    for (size_t at = 0; at < size && size <= LONGEST; at++)
-        spaced[at + 1] = (char)(word[at] == 0xC3 ? word[at] : word[at] | 0x20);
-    spaced[size <= LONGEST ? size + 1 : 1] = ' ';
-    return size && size <= LONGEST && strstr(words, spaced) != NULL;
+    unsigned hash = 0;
+    for (; at < end; at++)
+        hash = hash * 31 + (*at < 0xC3 ? *at | 0x20 : *at);
+    hash &= SET * 8 - 1;
+    return set[hash >> 3] >> (hash & 7) & 1;
 }
 
-/* Whether a character that is no letter of Latin-1 may be of a word that counts: of another European
- * one, or of a Chinese one between these two places. */
-static int may_count(unsigned char lead, At from, At to)
+/* Whether a Chinese, Japanese or Korean word that counts may begin between two places. */
+static int has_unspaced(const unsigned char *set, At from, At to, At end)
 {
-    for (At at = from; lead >= 0xE3 && lead <= 0xE9 && at < to; at++)
-        for (size_t which = 0; which < sizeof chinese / sizeof *chinese; which++)
-            if ((size_t)(to - at) >= strlen(chinese[which]) &&
-                !memcmp(at, chinese[which], strlen(chinese[which])))
-                return 1;
-    return lead >= 0xC3 && lead <= 0xE1;
-}
-
-/* Whether words before a number may be "vor", "hace", "há" or "il y a". */
-static int may_be_since(At start, At at)
-{
-    for (At from = at - start < SINCE ? start : at - SINCE; at - from > 2; from++) {
-        char folded[3] = {(char)(from[0] | 0x20), (char)(from[1] | 0x20), (char)(from[2] | 0x20)};
-        if (!memcmp(folded, "vor", 3) || !memcmp(folded, "hac", 3) || !memcmp(folded, "h\xE3", 2) ||
-            !memcmp(folded, "y a", 3))
+    for (At at = from; at < to; at++)
+        if (*at >= 0xE3 && *at <= 0xED &&
+            ((end - at >= 3 && is_in(set, at, at + 3)) || (end - at >= 6 && is_in(set, at, at + 6))))
             return 1;
-    }
     return 0;
 }
 
-/* Whether a word behind a number may say what it counts, or that it is a time. Up to three: "k", and
- * another one before that. */
-static int is_counted(At start, At digits, At at, At end, const char *words)
+static int is_one_of(unsigned char c, const char *characters)
 {
-    if (end - at >= 3 && !memcmp(at, TEN_THOUSAND, 3))
-        at += 3;
-    for (int turn = 0; turn < 3; turn++) {
-        while (at < end && (*at == ' ' || *at == '\n' || *at == '+'))
-            at++;
+    return c && strchr(characters, c) != NULL;
+}
+
+/* Whether words behind a number may say what it counts, or that it is a time. */
+static int is_counted(At at, At end, const unsigned char *signs)
+{
+    if (has_unspaced(signs + 2 * SET, at, end - at < BEHIND ? end : at + BEHIND, end))
+        return 1;
+    At line = at + 5;
+    for (int words = 0; at < end && words < BEHIND_WORDS;) {
         At word = at;
         at = behind_word(at, end);
-        if (at < end && *at >= 0x80 && may_count(*at, at, end - at < BEHIND ? end : at + BEHIND))
+        if (at > word && is_in(signs, word, at))
             return 1;
-        if (at == word)
+        if (at > word) {
+            words++;
+            continue;
+        }
+        if (is_other_letter(*at))
+            return 1;
+        if (is_one_of(*at, "0123456789():|,.;!?/") || (*at == '\n' && at >= line))
             return 0;
-        if (is_among(words, word, at) || (is_among(since, word, at) && may_be_since(start, digits)))
+        at++;
+    }
+    return 0;
+}
+
+/* Whether words before a number may be the label of a count, or of the time of a change. */
+static int is_labelled(At start, At at, const unsigned char *signs)
+{
+    At from = at - start < BEFORE ? start : at - BEFORE;
+    if (has_unspaced(signs + 2 * SET, from, at, at))
+        return 1;
+    while (at > start && is_one_of(at[-1], " \n:(|"))
+        at--;
+    for (int words = 0; at > start && words < FAR_WORDS;) {
+        At end = at;
+        at = start_of_word(start, at);
+        if (at < end) {
+            if (is_in(signs + SET, at, end) || (words < NEAR_WORDS && is_in(signs, at, end)))
+                return 1;
+            words++;
+            continue;
+        }
+        if (is_one_of(at[-1], "\n|.;!?()"))
+            return 0;
+        while (--at > start && (*at & 0xC0) == 0x80)
+            ;
+        if (is_other_letter(*at))
             return 1;
     }
     return 0;
 }
 
-/* Whether the word before a number may be the label of a count. */
-static int is_labelled(At start, At at, const char *words)
+/* Whether a fraction stands in front of the most that a rating can be. */
+static int may_rate(At start, At digits, At at, At end)
 {
-    while (at > start && at[-1] && strchr(" \n:(|", at[-1]))
-        at--;
-    At end = at, from = at - start < BEFORE ? start : at - BEFORE;
-    At word = start_of_word(start, at), lead = word;
-    while (lead > start && lead[-1] >= 0x80 && (*--lead & 0xC0) == 0x80)
-        ;
-    if (lead < word && may_count(*lead, from, end))
-        return 1;
-    return is_among(words, word, end);
+    if (digits - start < 2 || !is_one_of(digits[-1], ".,"))
+        return 0;
+    for (At first = at; at < end && at - first < 2 * RATING; at++)
+        if ((unsigned char)(*at - '0') < 10)
+            return *at == '5' || (*at == '1' && end - at > 1 && at[1] == '0');
+    return 0;
 }
 
-int may_tell_state(At start, At end, const char *words)
+/* Whether there is one of item.state.SIGNS_OF_ONE. */
+static int may_tell_one(At start, At end)
+{
+    static const char *signs[] = {"ago", "or eine", "ace un", "y a un", "\xC3\xA1 um"};
+    for (At at = start; end - at > 2; at++)
+        for (size_t which = 0; which < sizeof signs / sizeof *signs; which++)
+            if (at[0] == (unsigned char)signs[which][0] && at[1] == (unsigned char)signs[which][1] &&
+                (size_t)(end - at) >= strlen(signs[which]) &&
+                !memcmp(at, signs[which], strlen(signs[which])))
+                return 1;
+    return 0;
+}
+
+int may_tell_state(At start, At end, const unsigned char *signs)
 {
     for (At at = start; at < end;) {
         At digits = at;
@@ -126,8 +149,9 @@ int may_tell_state(At start, At end, const char *words)
             at++;
         if (at == digits)
             at++;
-        else if (is_counted(start, digits, at, end, words) || is_labelled(start, digits, words))
+        else if (is_counted(at, end, signs) || is_labelled(start, digits, signs) ||
+                 may_rate(start, digits, at, end))
             return 1;
     }
-    return 0;
+    return may_tell_one(start, end);
 }

@@ -17,7 +17,7 @@ from scrapy_simhash.item.irrelevant import LEAST, Example
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report.causes import LONGEST_NAME, cause_of, is_view
 from scrapy_simhash.report.subject import Subject
-from scrapy_simhash.report.verdict import TEXT, changed_fields
+from scrapy_simhash.report.verdict import changed_fields
 from scrapy_simhash.visible import plural, shortened
 
 # Fields that change most items are advised from so many changes on, each from this share on.
@@ -30,7 +30,7 @@ def steps(subject: Subject) -> Iterator[Advice]:
     advised = {name for advice in subject.advice for name in advice.fields}
     changes = [one for one in subject.changes if one.status == "changed"]
     duplicates = subject.duplicates
-    noise = [*_noise(changes, advised)]
+    noise = [*find_noise(changes, advised)]
     yield from noise if len(changes) > len(duplicates) else []
     if subject.counts:
         yield from _repeating(subject)
@@ -38,34 +38,35 @@ def steps(subject: Subject) -> Iterator[Advice]:
     yield from noise if len(changes) <= len(duplicates) else []
 
 
-def _noise(changes: Sequence[Change], advised: Collection[str]) -> Iterator[Advice]:
+def find_noise(changes: Iterable[Change], advised: Collection[str] = ()) -> Iterator[Advice]:
     """Fields that alone or together change most items, unless they tell what these are."""
-    found = [{name: (new, old) for name, old, new in changed_fields(one)} for one in changes]
-    often = Counter(name for fields in found for name in fields)
-    least = max(_MANY, _SHARE * len(changes))
+    together, examples = Counter[frozenset[str]](), dict[frozenset[str], Example]()
+    for one in changes:
+        values = {name: (new or "", old or "") for name, old, new in changed_fields(one)}
+        together[fields := frozenset(values)] += 1
+        examples.setdefault(fields, Example(one.url, one.url, values))
+    total, often = together.total(), Counter[str]()
+    for fields, count in together.items():
+        often.update(dict.fromkeys(fields, count))
+    least = max(_MANY, _SHARE * total)
     noise = {name for name, count in often.items() if count >= least and not _tells(name)}
-    alone = [
-        (one.url, fields)
-        for one, fields in zip(changes, found, strict=True)
-        if fields and fields.keys() <= noise
-    ]
-    names = sorted({name for _, fields in alone for name in fields})
-    if len(alone) >= _MANY and len(alone) * 2 > len(changes) and not {*names} <= {*advised}:
-        url, fields = max(alone, key=lambda one: len(one[1]))
-        example = {name: (new or "", old or "") for name, (new, old) in fields.items()}
+    alone = {fields: count for fields, count in together.items() if fields and fields <= noise}
+    count = sum(alone.values())
+    names = sorted(frozenset[str]().union(*alone))
+    if count >= _MANY and count * 2 > total and not {*names} <= {*advised}:
         listed = " and ".join(f"`{shortened(name, 80)}`" for name in names)
         these = "this field" if len(names) == 1 else "these fields"
         yield Advice(
             f"SIMHASH_IGNORE_FIELDS = {names}",
-            f"{len(alone):,} of {len(changes):,} changed items changed only in {listed}. If that "
-            f"does not matter, ignore {these}: then these items are unchanged",
-            [Example(url, url, example)],
+            f"{count:,} of {total:,} changed items changed only in {listed}. If that does not "
+            f"matter, ignore {these}: then these items are unchanged",
+            [examples[max(alone, key=len)]],
         )
 
 
 def _tells(name: str) -> bool:
     """Whether a field tells what an item is."""
-    is_own = name != TEXT and not name.startswith((PAGE, "("))
+    is_own = not name.startswith((PAGE, "("))
     return not is_own or bool(name_of(name).marks & {*TELLING, "title"})
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
+from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.item.facts import DETAILS, PAGE
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.visible import plural, shortened
@@ -33,6 +34,7 @@ _PARTS = {
     "(others)": ("other fields", "other fields differ"),
     "(passage)": ("passage of the text", "a passage of the text was replaced"),
     "(rest of the item)": ("text of the item", "the texts of the items differ"),
+    OF_TEXT: ("text", "the texts differ"),
     "(rest of the page)": ("rest of the page", "the pages differ outside their main texts"),
     DETAILS: ("numbers in tables of the page", "numbers in tables of the pages differ"),
 }
@@ -167,9 +169,6 @@ def _share(count: int, checked: int) -> str:
 # Findings of each kind; the rest is in the table of decisions.
 _MOST = 8
 
-#: The name of a text among the fields that changed.
-TEXT = "text"
-
 
 class Finding(NamedTuple):
     """Items with one outcome that have something in common, and their share of all.
@@ -213,7 +212,7 @@ def findings(subject: Subject) -> Iterator[Finding]:
     for name, count in fields.most_common(_MOST):
         label = field_label(name)
         shown = {"changes-action": "changed", "changes-field": label}
-        what = f"in the {label}" if name == TEXT or name in _PARTS else f"in `{label}`"
+        what = f"in the {label}" if name in _PARTS else f"in `{label}`"
         yield found("changed", what, count, (urls[name], ""), **shown)
     for count, reason in skipped(subject.stats)[:_MOST]:
         yield found("not compared", reason, count)
@@ -228,4 +227,4 @@ def changed_fields(change: Change) -> list[tuple[str, str | None, str | None]]:
         if not name.startswith(PAGE) or values not in own
     ]
     is_text = change.status == "changed" and change.similarity not in {None, 1.0}
-    return [*found, (TEXT, None, None)] if is_text and TEXT not in change.fields else found
+    return [*found, (OF_TEXT, None, None)] if is_text and OF_TEXT not in change.fields else found

@@ -332,7 +332,16 @@ def test_any_number_of_threads_gives_what_python_gives_alone(tmp_path, monkeypat
     assert len(written) == 1
 
 
-STATES = [*SIGNS, "Views:", "comentários", "réponses", "просмотров", "in stock", "Reaction score:"]
+STATES = [
+    *SIGNS[0],
+    *SIGNS[1],
+    "Views:",
+    "comentários",
+    "réponses",
+    "просмотров",
+    "in stock",
+    "Reaction score:",
+]
 STATES += [
     *("vor etwa", "hace", "há", "il y a environ", "minuten", "horas", "jours", "DÍAS", "meßages"),
     "min ago",

@@ -7,15 +7,11 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.index.verdict import Change, Verdict
+from scrapy_simhash.index.verdict import Verdict
 
 COUNTS = {
     "kept/other_facts/": lambda stats, name: stats.count_verdict(
         "http://a.example/", Verdict("unique", differs=name)
-    ),
-    "changed_alone/": lambda stats, name: stats.count_verdict(
-        "http://a.example/",
-        Verdict("same", change=Change("changed", 0.0, fields={name: ("1", "2")})),
     ),
     "index/errors/": lambda stats, name: stats.count_error(type(name, (Exception,), {})()),
 }

@@ -36,6 +36,17 @@ STATES = [
     ("hace 2 días", "hace 5 días"),
     ("12 respuestas", "14 respuestas"),
     ("120 просмотров", "188 просмотров"),
+    ("1 comment", "2 comments"),
+    ("Last updated: 5 March 2026", "Last updated: 9 April 2026"),
+    ("4.5/5 (123 reviews)", "4.6/5 (125 reviews)"),
+    ("12 users browsing this forum", "14 users browsing this forum"),
+    ("120 Mal gelesen", "133 Mal gelesen"),
+    ("Visto 1.234 veces", "Visto 1.301 veces"),
+    ("lu 120 fois", "lu 133 fois"),
+    ("2 часа назад", "5 дней назад"),
+    ("最后更新：2026年3月5日", "最后更新：2026年3月9日"),
+    ("コメント(3)", "コメント(5)"),
+    ("조회수 1,234", "조회수 1,301"),
 ]
 #: Real edits, the first ones of numbers.
 EDITS = [
@@ -106,3 +117,17 @@ def test_a_field_that_is_ignored_from_now_on_makes_no_version(
             assert verdict.change is not None
             found.append(verdict.change.status)
     assert found == ["new", status]
+
+
+def test_a_change_of_a_value_that_is_not_kept_has_a_name(tmp_path: Path) -> None:
+    changes = []
+    for visit in (1, 2):
+        facts = Facts.of({"author": Folded(Evidence.TEXT, f"t:{visit}")})
+        with Index(f"sqlite:///{tmp_path}/index.db", known="drop") as index:
+            text = prose(1, 120)
+            document = Document(index.scheme.sketch(text), "a", visit=visit, text=text, facts=facts)
+            (verdict,) = index.execute(claims=[document])
+            index.execute(confirm=[verdict.claim] if verdict.claim else [])
+            changes.append(verdict.change)
+    assert changes[1] is not None
+    assert changes[1].fields == {"(others)": (None, None)}

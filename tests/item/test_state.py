@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_simhash.features.changes import Changes
+from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.item.numbers import numbers_in
 from scrapy_simhash.item.state import without_state
 
@@ -49,3 +50,133 @@ def test_a_text_without_counts_is_as_it_was() -> None:
     text = "Flat 12, floor 3, 4 rooms of 78.5 m²: € 1,250 a month from 1 May 2024 (ref. R-491234)."
     changes = Changes.of(without_state(text), text.replace("78.5", "78.5 "))
     assert not changes.all
+
+
+#: What stands in a page at two visits, by language.
+STATES = {
+    "en": [
+        ("1 comment", "2 comments"),
+        ("59 minutes ago", "an hour ago"),
+        ("3d ago", "4d ago"),
+        ("Updated 3 hours ago", "Updated 1 day ago"),
+        ("Last updated: 5 March 2026", "Last updated: 9 April 2026"),
+        ("Last updated on Thursday, March 5, 2026", "Last updated on Monday, April 6, 2026"),
+        ("Updated: 2026-03-05 10:11", "Updated: 2026-04-09 12:13"),
+        ("Rating: 4.5 out of 5 stars", "Rating: 4.6 out of 5 stars"),
+        ("4.5/5 (123 reviews)", "4.6/5 (125 reviews)"),
+        ("12 users browsing this forum", "14 users browsing this forum"),
+        ("Viewed 1,234 times", "Viewed 1,301 times"),
+        ("12 people found this helpful", "14 people found this helpful"),
+    ],
+    "de": [
+        ("120 Mal gelesen", "133 Mal gelesen"),
+        ("vor 23 Stunden", "vor einem Tag"),
+        (
+            "Zuletzt aktualisiert am 05.03.2026 um 10:11 Uhr",
+            "Zuletzt aktualisiert am 6. April 2026",
+        ),
+        ("4,5 von 5 Sternen", "4,6 von 5 Sternen"),
+    ],
+    "fr": [
+        ("lu 120 fois", "lu 133 fois"),
+        ("il y a 2 jours", "il y a une semaine"),
+        ("Mis à jour le 5 mars 2026", "Mis à jour le 9 avril 2026"),
+    ],
+    "es": [
+        ("Visto 1.234 veces", "Visto 1.301 veces"),
+        ("hace 2 horas", "hace un día"),
+        ("Última actualización: 5 de marzo de 2026", "Última actualización: 9 de abril de 2026"),
+    ],
+    "pt": [("2 horas atrás", "3 dias atrás"), ("12 curtidas", "13 curtidas")],
+    "it": [("2 ore fa", "3 giorni fa"), ("letto 120 volte", "letto 133 volte")],
+    "nl": [("2 uur geleden", "3 dagen geleden"), ("120 keer bekeken", "133 keer bekeken")],
+    "sv": [("för 2 timmar sedan", "för 3 dagar sedan"), ("120 visningar", "133 visningar")],
+    "pl": [("2 godziny temu", "5 dni temu"), ("1 komentarz", "5 komentarzy")],
+    "cs": [("před 2 hodinami", "před 3 dny"), ("Zobrazeno 120x", "Zobrazeno 133x")],
+    "ru": [
+        ("просмотров: 120", "просмотров: 133"),
+        ("2 часа назад", "5 дней назад"),
+        ("Обновлено: 5 марта 2026", "Обновлено: 9 апреля 2026"),
+        ("1 комментарий", "5 комментариев"),
+        ("Прочитано 121 раз", "Прочитано 133 раза"),
+    ],
+    "uk": [("3 дні тому", "5 годин тому"), ("Переглядів: 120", "Переглядів: 133")],
+    "tr": [("2 saat önce", "3 gün önce"), ("120 kez okundu", "133 kez okundu")],
+    "vi": [("2 giờ trước", "3 ngày trước"), ("120 lượt xem", "133 lượt xem")],
+    "id": [("2 jam yang lalu", "3 hari yang lalu"), ("Dibaca 120 kali", "Dibaca 133 kali")],
+    "ar": [("منذ 3 ساعات", "منذ 5 أيام"), ("التعليقات (3)", "التعليقات (5)")],
+    "fa": [("3 ساعت پیش", "5 روز پیش")],
+    "he": [("לפני 3 שעות", "לפני 5 ימים")],
+    "hi": [("3 घंटे पहले", "5 दिन पहले"), ("120 बार देखा गया", "133 बार देखा गया")],
+    "th": [("3 ชั่วโมงที่แล้ว", "5 วันที่แล้ว"), ("เข้าชม 120 ครั้ง", "เข้าชม 133 ครั้ง")],
+    "zh": [
+        ("最后更新：2026年3月5日", "最后更新：2026年3月9日"),
+        ("更新于 2026-03-05 10:11", "更新于 2026-03-09 12:13"),
+        ("3 小時前", "5天前"),
+        ("120 阅读 3 条评论", "133 阅读 5 条评论"),
+        ("瀏覽次數：120", "瀏覽次數：133"),
+    ],
+    "ja": [
+        ("閲覧数: 120", "閲覧数: 133"),
+        ("いいね! 12件", "いいね! 13件"),
+        ("コメント(3)", "コメント(5)"),
+        ("3日前", "2週間前"),
+        ("最終更新日時：2026/03/05 10:11", "最終更新日時：2026/03/09 10:11"),
+    ],
+    "ko": [
+        ("조회수 1,234", "조회수 1.2만"),
+        ("댓글 3개", "댓글 5개"),
+        ("추천 5 공감 3", "추천 7 공감 4"),
+        ("3시간 전", "5일 전"),
+        ("최종 수정: 2026.03.05. 오전 10:11", "최종 수정: 2026.03.09. 오후 10:11"),
+    ],
+}
+#: Edits of numbers that look like state.
+EDITS = [
+    ("the law was updated on 3 March 2026", "the law was updated on 4 March 2026"),
+    ("Updated on 3 March 2026, the law says", "Updated on 4 March 2026, the law says"),
+    ("Published: 5 March 2026", "Published: 9 March 2026"),
+    ("he read 120 pages", "he read 133 pages"),
+    ("the iPhone 12 reviews were", "the iPhone 13 reviews were"),
+    ("Chapter 3 comments on this", "Chapter 4 comments on this"),
+    ("sold 120 shares", "sold 133 shares"),
+    ("won by 312 votes", "won by 313 votes"),
+    ("Number of posts: 3", "Number of posts: 4"),
+    ("Camera da letto: 2", "Camera da letto: 3"),
+    ("Letto: 2", "Letto: 3"),
+    ("Posts:   3 of 4", "Posts:   4 of 4"),
+    ("Take it 3 times a day", "Take it 4 times a day"),
+    ("drive 3/5 of it", "drive 4/5 of it"),
+    ("3.5 out of 10 farmers", "4.5 out of 10 farmers"),
+    ("Chapter 3 (12 comments)", "Chapter 4 (12 comments)"),
+    ("founded 30 years ago", "founded 31 years ago"),
+    ("vor 3 Jahren", "vor 4 Jahren"),
+    ("Am 5. März 2026 aktualisiert die Bank", "Am 6. März 2026 aktualisiert die Bank"),
+    ("il y a 3 chats", "il y a 4 chats"),
+    ("lu 3 livres", "lu 4 livres"),
+    ("3 раза в день", "4 раза в день"),
+    ("请于3日前提交", "请于5日前提交"),
+    ("点击 3 次按钮", "点击 5 次按钮"),
+    ("分享3个技巧", "分享5个技巧"),
+    ("本法于2026年3月5日修订", "本法于2026年3月9日修订"),
+    ("開演3時間前に", "開演5時間前に"),
+    ("レビュー3選", "レビュー5選"),
+    ("출발 3일 전 취소", "출발 5일 전 취소"),
+    ("추천 5곳", "추천 6곳"),
+]
+
+
+def changed(texts: tuple[str, str]) -> bool:
+    """Whether two visits differ, if nothing else stands in the text, and within a line."""
+    old, new = (f"A hotel\n{words}\nby the sea. {words}" for words in texts)
+    return bool(changes_of(new, old))
+
+
+@pytest.mark.parametrize(("language", "texts"), [(k, one) for k, v in STATES.items() for one in v])
+def test_state_is_known_in_many_languages(language: str, texts: tuple[str, str]) -> None:
+    assert not changed(texts)
+
+
+@pytest.mark.parametrize("texts", EDITS)
+def test_numbers_that_look_like_state_are_none(texts: tuple[str, str]) -> None:
+    assert changed(texts)
