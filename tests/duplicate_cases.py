@@ -117,6 +117,12 @@ def tiles(seed: str) -> str:
     return f"<ul>{''.join(f'<li><a href=/{seed}/p>{name}</a></li>' for name in names)}</ul>"
 
 
+def town(name: str) -> str:
+    """The place of a job in JSON-LD."""
+    job = {"@type": "JobPosting", "jobLocation": {"address": {"addressLocality": name}}}
+    return f"<script type='application/ld+json'>{json.dumps(job)}</script>"
+
+
 def both(first: bytes, second: bytes, *, to: str = f"{ONE}/second", **more: Any) -> Case:
     """One page, and then another one."""
     return Case([{f"{ONE}/first": first, to: second}], **{"read": single} | more)
@@ -326,6 +332,18 @@ ON_ONE_SITE = {
     "A copy whose item has its rank in a list": one_site(
         STORY | {"rank": "1"}, STORY | {"rank": "7"}
     ),
+    "A job ad of another town, the town only in a table of the page": both(
+        page("<table><tr><th>Location<td>Oakland</table>", thing(title="Driver", text=TEXT)),
+        page("<table><tr><th>Location<td>Fresno</table>", thing(title="Driver", text=TEXT)),
+    ),
+    "A job ad of another town, the town only in the page's markup for machines": both(
+        page(town("Oakland"), thing(title="Driver", text=TEXT)),
+        page(town("Fresno"), thing(title="Driver", text=TEXT)),
+    ),
+    "A copy with another number of views in a table of the page": both(
+        page("<table><tr><th>Views<td>117</table>", thing(title="Driver", text=TEXT)),
+        page("<table><tr><th>Views<td>204</table>", thing(title="Driver", text=TEXT)),
+    ),
     "A stored page, as markup, with another date beside its heading": both(
         page("<time datetime='2024-05-12'>May</time>", TEXT),
         page("<time datetime='2024-06-09'>June</time>", TEXT),
@@ -514,8 +532,8 @@ MORE = [
     ),
     (
         "The maker's description in another shop, the other price on the page but not in the item",
-        "dropped",
-        "[a limit](#limits)",
+        "kept",
+        "`page:price`",
     ),
     ("The same page under a session id", "dropped", "only the URL differs"),
     (
@@ -546,6 +564,12 @@ MORE = [
         "kept",
         "another text",
     ),
+    (
+        "A job ad of another town, the town only in the page's markup for machines",
+        "kept",
+        "`page:addressLocality`",
+    ),
+    ("A copy with another number of views in a table of the page", "dropped", "state"),
     ("A copy whose item says when it was fetched", "dropped", "times during the crawl are ignored"),
     ("A copy with its date in words, without the time", "dropped", "the same day"),
     ("The same text at another time of the day", "kept", "`date`"),
@@ -559,7 +583,7 @@ MORE = [
     ("A product listed again at another price", "kept", "the items differ"),
     ("A quote found again on another page, an item without a URL", "dropped", "equal items"),
     ("An author repeated beside another article", "dropped", "equal items; the article is kept"),
-    ("A comment on a page of its own, below the article it belongs to", "kept", "`author`"),
+    ("A comment on a page of its own, below the article it belongs to", "kept", "`comment`"),
     (
         "A person on a second committee, a row that holds the URL of its page",
         "kept",

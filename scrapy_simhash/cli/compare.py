@@ -21,7 +21,7 @@ from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Claimant, Document
 from scrapy_simhash.item.addresses import same_site
-from scrapy_simhash.item.facts import DETAILS
+from scrapy_simhash.item.content import short
 from scrapy_simhash.report.difference import difference
 from scrapy_simhash.report.verdict import in_words
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
@@ -149,8 +149,8 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
         values = [text[name] or "-" for text in texts]
         rows.append((name, *(f"{one:,}" if isinstance(one, int) else one for one in values)))
     known = [text["facts"] or {} for text in texts]
-    names = sorted({name for facts in known for name in facts} - {DETAILS})
-    rows += ((name, *(facts.get(name, "") for facts in known)) for name in names)
+    names = sorted({name for facts in known for name in facts})
+    rows += ((name, *(short(facts.get(name, "")) for facts in known)) for name in names)
     output.print_table(("", "A", "B"), rows)
     limit, shared = figures["limit"], figures["page_sketch"]
     facts = {"verdict": figures["verdict"], "scheme": figures["scheme"]}

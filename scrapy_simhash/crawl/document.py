@@ -20,7 +20,7 @@ from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, key_on, read_item, short
-from scrapy_simhash.item.facts import DETAILS, Facts
+from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.item_markup import MarkupReader
@@ -107,9 +107,7 @@ class DocumentMaker:
         """
         settings = self.settings
         if settings.values and facts is not None:
-            document.values = {
-                name: short(value) for name, value in facts.shown.items() if name != DETAILS
-            }
+            document.values = {name: short(value) for name, value in facts.shown.items()}
         if settings.text_budget and (document.text or document.values):
             document.packed = pack_text(document.text or "", document.values)
 
@@ -171,8 +169,8 @@ class DocumentMaker:
             if not isinstance(found, str):
                 facts = content.facts.joined(says.facts)
                 return content.text, facts, found.page_sketch
-        # Variants of a product may differ in nothing else.
-        facts = content.facts.joined(says.details) if has_page and is_auto else content.facts
+        # Variants of a product, and ads for several towns, may differ in nothing else.
+        facts = says.facts_beside(content.facts) if has_page and is_auto else content.facts
         return content.text, facts, None
 
     def _cut(self, page: Page, says: PageText, text: str) -> str | None:

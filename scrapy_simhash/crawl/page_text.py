@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from lxml import etree
@@ -23,6 +23,7 @@ from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.content import MIN_PROSE, read_facts
 from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.names import TITLES
 from scrapy_simhash.simhash.measure import common
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.markup import short
@@ -107,13 +108,22 @@ class PageText:
         """The facts of the page; none of a page that can't be read."""
         return Facts() if self._says is None else self._facts(self._says.facts)
 
-    @cached_property
-    def details(self) -> Facts:
-        """The numbers in the tables of a page that the spider has parsed."""
-        says = self._says if self._is_parsed else None
-        return Facts() if says is None else self._facts(says.details)
+    def facts_beside(self, own: Facts) -> Facts:
+        """The facts of an item with a text of its own, and those of a page that was parsed for it.
 
-    def _facts(self, values: Mapping[str, str]) -> Facts:
+        Beside its title, that of the page counts only if it begins with the heading. Otherwise it
+        is likely to hold the names of site and section.
+        """
+        if not self._is_parsed or self._says is None:
+            return own
+        values = dict(self._says.facts)
+        heading = values.get("page:heading")
+        is_known = heading and values.get("page:title", "").startswith(heading)
+        if not is_known and not TITLES.isdisjoint(own.names):
+            values.pop("page:title", None)
+        return own.joined(self._facts(values))
+
+    def _facts(self, values: Mapping[str, Any]) -> Facts:
         return read_facts(
             values,
             page_url=self.page.url,

@@ -32,6 +32,7 @@ from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
+from scrapy_simhash.item.facts import PAGE
 from scrapy_simhash.item.quality import address_of, lister_of
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme
@@ -275,10 +276,18 @@ def read_contents(namespace: NamespaceRow, wanted: Iterable[Place]) -> dict[Plac
 def differing(
     mine: Mapping[str, str], theirs: Mapping[str, str], first: str | None = None
 ) -> dict[str, tuple[str | None, str | None]]:
-    """The short values of two items that differ, by name; none if those of one are not kept."""
+    """The short values of two items that differ, by name; none if those of one are not kept.
+
+    Left out are facts of the page that repeat a field.
+    """
     names = sorted({*mine, *theirs}, key=lambda name: (name != first, name))
     both = {name: (theirs.get(name), mine.get(name)) for name in names if mine and theirs}
-    return {name: values for name, values in both.items() if values[0] != values[1]}
+    own = {values for name, values in both.items() if not name.startswith(PAGE) or name == first}
+    return {
+        name: (old, new)
+        for name, (old, new) in both.items()
+        if old != new and (name == first or not name.startswith(PAGE) or (old, new) not in own)
+    }
 
 
 def with_contents(

@@ -173,12 +173,13 @@ def _is_wanted(name: str, fields: Sequence[str] | None, ignore: Collection[str])
 
 
 def read_facts(
-    values: Mapping[str, str], *, page_url: str, since: float, now: float, secret: bytes = b""
+    values: Mapping[str, Any], *, page_url: str, since: float, now: float, secret: bytes = b""
 ) -> Facts:
-    """The facts that `read_item` finds in an item with these values, whose names have no dots."""
+    """The facts that `read_item` finds in an item with these values, none of which is prose."""
     reading = _Reading(page_url, since, now)
     for name, value in values.items():
-        reading.read(name, value)
+        if (kept := reading.keep(name, value)) is not None:
+            reading.add(name, kept)
     return Facts.of(reading.facts, secret, reading.shown)
 
 
@@ -232,7 +233,7 @@ class _Reading:
 
     def read(self, name: str, value: Any) -> None:
         """Read a field."""
-        value = self._keep(name, _decoded(value) if self.is_chosen else value)
+        value = self.keep(name, _decoded(value) if self.is_chosen else value)
         if value is None:
             return
         self.kept[name] = value
@@ -244,7 +245,7 @@ class _Reading:
         elif kind in _TEXTS and len(value) > MIN_PROSE and (text := self._text(name, [value])):
             self._prose.append(text)
         else:
-            self._add(name, value)
+            self.add(name, value)
 
     def know_url(self, url: str, *, is_key: bool) -> None:
         """Leave out an id that the item's own URL holds; without one, a rating is a review's."""
@@ -268,7 +269,7 @@ class _Reading:
         is_tagged = type(value) is str and len(value) > _SHORT and is_markup(value)
         return self.markup(value) if is_tagged and self.markup else value
 
-    def _keep(self, name: str, value: Any) -> Any:
+    def keep(self, name: str, value: Any) -> Any:
         """A value without ignored fields, empty values, times of the crawl and the page's URL."""
         if self._ignore and is_inside(name, self._ignore):
             return None
@@ -287,7 +288,7 @@ class _Reading:
             keys = value.keys()
             if value.get("checksum") and keys >= _MEDIA:
                 keys -= _MEDIA - {"checksum"}
-            inside = ((key, self._keep(f"{name.text}.{key}", value[key])) for key in keys)
+            inside = ((key, self.keep(f"{name.text}.{key}", value[key])) for key in keys)
             return {key: kept for key, kept in inside if kept is not None} or None
         if value in _EMPTY or self._is_of_crawl(name, value):
             return None
@@ -336,13 +337,13 @@ class _Reading:
                 del columns[column]
         if not columns:
             return
-        self._add(path, only(columns, path, values))
+        self.add(path, only(columns, path, values))
         for column, cells in columns.items():
             # Across sites only amounts count, so they need facts of their own.
             if column != path:
-                self._add(column, cells, at_least=Evidence.AMOUNT)
+                self.add(column, cells, at_least=Evidence.AMOUNT)
 
-    def _add(self, name: str, value: Any, at_least: int = Evidence.TEXT) -> None:
+    def add(self, name: str, value: Any, at_least: int = Evidence.TEXT) -> None:
         folded = fold(name_of(name), value)
         if folded is not None and folded.kind >= at_least:
             self.facts[name] = folded

@@ -25,13 +25,13 @@ RECORD_SIZE = 12
 
 #: The prefix of the names of facts of a page.
 PAGE = "page:"
+#: The prefix of the labels of a page's rows, which come behind its other facts in their order.
+ROW = f"{PAGE}value."
 
 #: The name of the fact that holds the numbers of the compared text.
 NUMBERS_OF_TEXT = "(numbers)"
 #: The name of the fact that holds an item's own text, where its page's main text is compared.
 REST_OF_ITEM = "(rest of the item)"
-#: The name of the fact that is a hash of the numbers in a page's tables.
-DETAILS = "page:details"
 #: All fields beyond a limit, as one.
 OTHERS = "(others)"
 # What a date has beside its day.
@@ -49,11 +49,10 @@ _VERSION, _SHARED_TEXT = frozenset({Relation.VERSION}), frozenset({Relation.SHAR
 
 #: Marks of names whose values tell which thing an item is.
 TELLING: frozenset[Mark] = frozenset({"code", "dated", "price", "serial"})
-_DETAILS_KEY = name_of(DETAILS).key
 #: The hash of the name `REST_OF_ITEM`.
 REST_KEY = name_of(REST_OF_ITEM).key
 #: Facts that are hashes, which nobody can read, by the hashes of their names.
-UNREADABLE = {REST_KEY: REST_OF_ITEM, _DETAILS_KEY: DETAILS}
+UNREADABLE = {REST_KEY: REST_OF_ITEM}
 _TITLE = 256  # characters of a title that are read for its numbers
 _DIGITS = re.compile(r"\d+")
 # Between the name of a page and that of its site.
@@ -173,14 +172,15 @@ def conflict(
 
     Returns:
         The name of the field that differs, the first of several in alphabetical order, those of
-        the text last, or its hash as in "#0badcafe"; None if the stored item has all facts of the
-        new one.
+        the page behind, and those of the text last, or its hash as in "#0badcafe"; None if the
+        stored item has all facts of the new one.
     """
     names = (
         new.names.get(key) or f"#{key:08x}"
         for key in differing(new.records, stored.records, relations, unread)
     )
-    return min(names, key=lambda name: (name.startswith("("), name), default=None)
+    behind = ("(", PAGE)
+    return min(names, key=lambda name: (*map(name.startswith, behind), name), default=None)
 
 
 def changed_facts(new: Facts, old: Facts, ignored: Collection[int] = ()) -> set[int]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from scrapy_simhash.item.addresses import place
 from scrapy_simhash.item.evidence import Evidence
+from scrapy_simhash.item.facts import PAGE
 from scrapy_simhash.item.folding import Folded, fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.times import is_moment
@@ -55,7 +56,7 @@ class Example(NamedTuple):
 
 def has_meaning(field: str) -> bool:
     """Whether the name of a field tells what it is: a title, code, date, price, and so on."""
-    return field.startswith("(") or bool(name_of(field).marks)
+    return field.startswith(("(", PAGE)) or bool(name_of(field).marks)
 
 
 def are_moments(examples: Sequence[Example]) -> bool:

@@ -98,7 +98,10 @@ class Core(Protocol):
         """`text.density.body`."""
 
     def rows(self, root: Any, /) -> list[Any] | None:
-        """`text.page_facts._rows`; rows whose value has no digit may be missing."""
+        """`text.page_facts._rows`; rows with an empty cell may be missing."""
+
+    def leaves(self, heading: Any, /) -> list[Any] | None:
+        """`text.page_facts._leaves`; elements without a digit may be missing."""
 
     def markup(
         self, root: Any, packed: tuple[bytes, bytes], bounds: tuple[int, ...], /

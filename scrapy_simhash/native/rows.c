@@ -1,9 +1,11 @@
-/* Rows of a label and a value: text.page_facts._rows. */
+/* Rows of a label and a value, and what may stand alone behind a heading: text.page_facts._rows and
+ * _leaves. */
 
 #include "node.h"
 
 #define MOST 4096  /* rows that are looked at */
-#define STEPS 64   /* nodes of a value that are searched for a digit */
+#define BEHIND 100 /* elements that are looked at behind a heading */
+#define STEPS 64   /* nodes of a cell that are searched for a text */
 
 static const Node *element_from(const Node *node)
 {
@@ -12,22 +14,27 @@ static const Node *element_from(const Node *node)
     return node;
 }
 
-/* Whether a value may have a digit: of ASCII, or some other character. */
-static int may_have_digit(const Node *value)
+static int is_space(char c)
 {
-    const Node *node = value;
+    return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1C && c <= 0x1F);
+}
+
+/* Whether a cell may have a text. */
+static int may_have_text(const Node *cell)
+{
+    const Node *node = cell;
     for (int step = 0; node && step < STEPS; step++) {
         if (is_text(node) && node->content)
             for (const char *at = content_of(node); *at; at++)
-                if ((*at >= '0' && *at <= '9') || (unsigned char)*at >= 0x80)
+                if (!is_space(*at))
                     return 1;
         if (node->type == XML_ELEMENT_NODE && node->children) {
             node = node->children;
             continue;
         }
-        while (node && node != value && !node->next)
+        while (node && node != cell && !node->next)
             node = node->parent;
-        node = !node || node == value ? NULL : node->next;
+        node = !node || node == cell ? NULL : node->next;
         if (!node)
             return 0;
     }
@@ -56,6 +63,26 @@ static const Node *value_in(const Node *row)
     return is_plain && !is_link ? value : NULL;
 }
 
+static const Node *label_in(const Node *row)
+{
+    return is_called(row->name, "dt") ? row : element_from(row->children);
+}
+
+/* Whether another value may follow. */
+static int is_listed(const Node *value)
+{
+    return is_called(value->name, "dd");
+}
+
+/* A list with another object, which it takes; NULL with an error set where there is no memory. */
+static PyObject *added(PyObject *list, PyObject *object)
+{
+    if (!object || PyList_Append(list, object))
+        Py_CLEAR(list);
+    Py_XDECREF(object);
+    return list;
+}
+
 static PyObject *find_rows(PyObject *root, const Node *start, ElementFactory factory)
 {
     struct LxmlDocument *document = ((const struct LxmlElement *)(void *)root)->_doc;
@@ -66,12 +93,8 @@ static PyObject *find_rows(PyObject *root, const Node *start, ElementFactory fac
     while (rows && node && left) {
         if (node->type == XML_ELEMENT_NODE && node->name && (value = value_in(node))) {
             left--;
-            if (may_have_digit(value)) {
-                PyObject *row = factory(document, (Node *)node);
-                if (!row || PyList_Append(rows, row))
-                    Py_CLEAR(rows);
-                Py_XDECREF(row);
-            }
+            if (may_have_text(label_in(node)) && (may_have_text(value) || is_listed(value)))
+                rows = added(rows, factory(document, (Node *)node));
         }
         if (node->type == XML_ELEMENT_NODE && node->children) {
             node = node->children;
@@ -82,6 +105,53 @@ static PyObject *find_rows(PyObject *root, const Node *start, ElementFactory fac
         node = !node || node == start ? NULL : node->next;
     }
     return rows;
+}
+
+/* Whether an element has no child, and a text that may have a digit: of ASCII, or some other. */
+static int may_be_alone(const Node *element)
+{
+    int has_digit = 0;
+    for (const Node *node = element->children; node; node = node->next) {
+        if (is_in_tree(node))
+            return 0;
+        if (is_text(node) && node->content)
+            for (const char *at = content_of(node); *at && !has_digit; at++)
+                has_digit = (*at >= '0' && *at <= '9') || (unsigned char)*at >= 0x80;
+    }
+    return has_digit;
+}
+
+static PyObject *find_leaves(PyObject *heading, const Node *start, ElementFactory factory)
+{
+    struct LxmlDocument *document = ((const struct LxmlElement *)(void *)heading)->_doc;
+    PyObject *leaves = PyList_New(0);
+    const Node *node = start, *inside = NULL;
+
+    for (int left = BEHIND; leaves && left;) {
+        while (!inside && node && !node->next)
+            node = node->parent;
+        if (!node)
+            break;
+        node = inside ? inside : node->next;
+        inside = node->type == XML_ELEMENT_NODE ? node->children : NULL;
+        if (node->type != XML_ELEMENT_NODE)
+            continue;
+        left--;
+        if (may_be_alone(node))
+            leaves = added(leaves, factory(document, (Node *)node));
+    }
+    return leaves;
+}
+
+PyObject *core_leaves(PyObject *Py_UNUSED(module), PyObject *heading)
+{
+    if (!is_element(heading))
+        return NULL;
+    const Node *node = node_of(heading);
+    ElementFactory factory = (ElementFactory)lxml_function("elementFactory", ELEMENT_FACTORY);
+    if (!factory)
+        return NULL;
+    return node ? find_leaves(heading, node, factory) : Py_NewRef(Py_None);
 }
 
 PyObject *core_rows(PyObject *Py_UNUSED(module), PyObject *root)

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
 from scrapy_simhash.index.verdict import OF_TEXT
-from scrapy_simhash.item.facts import DETAILS, PAGE
+from scrapy_simhash.item.facts import PAGE, ROW
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.visible import plural, shortened
 
@@ -36,7 +36,6 @@ _PARTS = {
     "(rest of the item)": ("text of the item", "the texts of the items differ"),
     OF_TEXT: ("text", "the texts differ"),
     "(rest of the page)": ("rest of the page", "the pages differ outside their main texts"),
-    DETAILS: ("numbers in tables of the page", "numbers in tables of the pages differ"),
 }
 
 _SKIPPED = {
@@ -61,7 +60,7 @@ def in_words(differs: str) -> str:
     """What keeps two items apart, as "`price` differs"; see `Verdict.differs`."""
     if differs in _PARTS:
         return _PARTS[differs][1]
-    field = f"`{shortened(differs.removeprefix(PAGE), 80)}`"
+    field = f"`{_field(differs)}`"
     return f"{field} of the page differs" if differs.startswith(PAGE) else f"{field} differs"
 
 
@@ -69,8 +68,13 @@ def field_label(differs: str) -> str:
     """The field that keeps two items apart, or what else does."""
     if differs in _PARTS:
         return _PARTS[differs][0]
-    field = shortened(differs.removeprefix(PAGE), 80)
+    field = _field(differs)
     return f"{field} of the page" if differs.startswith(PAGE) else field
+
+
+def _field(name: str) -> str:
+    """The name of a field, or the label of a row of the page."""
+    return shortened(name.removeprefix(ROW).removeprefix(PAGE), 80)
 
 
 def headline(subject: Subject) -> str:

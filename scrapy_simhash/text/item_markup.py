@@ -29,7 +29,7 @@ class MarkupReader:
 
     def __init__(self, extractor: Extractor, most: int) -> None:
         self._extractor, self._most = extractor, most
-        self._facts: dict[str, str] = {}
+        self._facts: dict[str, Any] = {}
 
     def text(self, markup: str) -> str:
         """The text of a value: the main text of a page, "" if it has none; all of a fragment."""

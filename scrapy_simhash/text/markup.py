@@ -47,7 +47,7 @@ META = {
 }
 #: The names of all facts of a page.
 PAGE_FACTS = (
-    *("page:title", "page:heading", "page:time", "page:details"),
+    *("page:title", "page:heading", "page:time", "page:day"),
     *dict.fromkeys([*PROPERTIES.values(), *META.values()]),
 )
 _METAS = {*META, "og:site_name"}

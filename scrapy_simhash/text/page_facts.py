@@ -15,23 +15,22 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
-from hashlib import blake2b
 from html import unescape
-from itertools import chain, islice
+from itertools import islice, takewhile
 from json import JSONDecoder
 from typing import Any
 
 from lxml import etree
 from lxml.html import HtmlElement
 
-from scrapy_simhash.item.facts import DETAILS
+from scrapy_simhash.item.facts import ROW
 from scrapy_simhash.item.numbers import amount
 from scrapy_simhash.item.state import state_of
-from scrapy_simhash.item.times import read_date
+from scrapy_simhash.item.times import may_be_date, read_date
 from scrapy_simhash.text import markup as marked
 from scrapy_simhash.text.blocks import BOILERPLATE, mark_of, tree_core
 from scrapy_simhash.text.markup import PROPERTIES, Markup, read_markup, short, text_of
-from scrapy_simhash.text.titles import Titles, agree, find_titles, fold
+from scrapy_simhash.text.titles import Titles, agree, find_titles
 
 # Limits, far above what pages for readers have.
 _JSON = 1 << 18  # characters of JSON-LD
@@ -62,7 +61,7 @@ _CHANGED = re.compile(r"modif|updated", re.IGNORECASE)
 _NAMES = ("page:title", "page:heading")
 
 
-def page_facts(root: HtmlElement) -> dict[str, str]:
+def page_facts(root: HtmlElement) -> dict[str, Any]:
     """The facts of a page by their names.
 
     Values have 1 to 256 characters, white space collapsed. Missing ones are left out:
@@ -78,7 +77,8 @@ def page_facts(root: HtmlElement) -> dict[str, str]:
     - "page:time", the first time beside the heading, if none of the dates is known;
     - "page:day", if there is none either, and "page:price": the first day, and the first amount,
       that is all of the text of one of the first hundred elements behind the heading;
-    - "page:details", a hash of the numbers in rows of two short cells and nothing else.
+    - "page:value.Colour" and so on: the values of rows of two short cells by their labels, lists of
+      those with one label.
 
     Times that can be parsed are ISO 8601 to the minute, in UTC if they have an offset; days have no
     time. The page is not changed.
@@ -110,31 +110,34 @@ class PageReader:
         return {around for one in inner for around in (one, *one.iterancestors())}
 
     @cached_property
-    def details(self) -> dict[str, str]:
-        """The one fact "page:details", if there is any such row.
+    def rows(self) -> dict[str, str | list[str]]:
+        """The values of rows by their labels, as fields with these names.
 
-        Without the names of the rows, which an interface has in another language.
+        A translated interface has other labels, so nothing in which it could differ.
         """
-        found = []
+        found: dict[str, list[str]] = {}
+        cells: Iterable[HtmlElement]
         for row in _rows(self._root):
-            is_listed = row.tag == "dt"
-            cells = chain((row,), row.itersiblings("dd")) if is_listed else row.iterchildren("*")
-            label, content = islice(cells, 2)
-            if not is_listed and _is_sentence(row.text, label.tail, content.tail):
-                continue
-            if not (key := _short_text(label, _KEY)) or not (value := _short_text(content, _CELL)):
-                continue
-            if not _DIGIT.search(value) or any(
-                (state := state_of(cell)) and state.fullmatch(value) for cell in (key, value)
-            ):
-                continue
-            if _is_beside(row, self._surroundings):
-                found.append(fold(value))
-        numbers = "\x1f".join(sorted(found)).encode()
-        return {DETAILS: blake2b(numbers, digest_size=8).hexdigest()} if found else {}
+            if row.tag == "dt":
+                label, cells = row, takewhile(_is_definition, row.itersiblings("*"))
+            else:
+                label, cell = row.iterchildren("*")
+                if _is_sentence(row.text, label.tail, cell.tail):
+                    continue
+                cells = (cell,)
+            name = _short_text(label, _KEY).rstrip(" :：")
+            values = [text for cell in cells if (text := _short_text(cell, _CELL))]
+            # As in "12 May | 3 comments".
+            values = [text for text in values if not _is_state(text)] if name else []
+            # A row in a list is no teaser.
+            is_other = row.tag != "li" or mark_of(row)
+            around = row if is_other else next(row.iterancestors(), row)
+            if values and _is_beside(around, self._surroundings):
+                found.setdefault(ROW + name.replace(".", " "), []).extend(values)
+        return {name: one[0] if len(one) == 1 else one for name, one in found.items()}
 
     @cached_property
-    def facts(self) -> dict[str, str]:
+    def facts(self) -> dict[str, Any]:
         """All facts; see `page_facts`."""
         metas, (_, heading, title) = self._markup.metas, self.titles
         facts = {name: value for name, value in zip(_NAMES, (title, heading), strict=True) if value}
@@ -157,7 +160,17 @@ class PageReader:
         headline = facts.get("page:headline")
         if headline and (agree(headline, title) or agree(headline, heading)):
             del facts["page:headline"]
-        return facts | self.details
+        return facts | self.rows
+
+
+def _is_definition(element: HtmlElement) -> bool:
+    return element.tag == "dd"
+
+
+def _is_state(text: str) -> bool:
+    """Whether a text says what it counts, as in "3 comments"."""
+    state = state_of(text)
+    return state is not None and state.fullmatch(text) is not None
 
 
 def _is_beside(element: HtmlElement, surroundings: set[HtmlElement]) -> bool:
@@ -186,18 +199,12 @@ def _time(elements: Iterable[HtmlElement], surroundings: set[HtmlElement]) -> st
 
 def _alone(heading: HtmlElement, surroundings: set[HtmlElement]) -> Iterator[tuple[str, str]]:
     """Yield the days and prices that stand alone in elements behind the heading."""
-    behind = (
-        element
-        for around in (heading, *heading.iterancestors())
-        for sibling in around.itersiblings()
-        for element in sibling.iter("*")
-    )
-    for element in islice(behind, _BEHIND):
+    for element in _leaves(heading):
         text = element.text
-        if len(element) or not text or len(text) > _ALONE_LENGTH or not _DIGIT.search(text):
+        if not text or len(text) > _ALONE_LENGTH or not _DIGIT.search(text):
             continue
         folded = short(text).casefold()
-        date = read_date(folded)
+        date = read_date(folded) if may_be_date(folded) else None
         is_day = date is not None and date.days and date.year
         if not is_day and amount(folded, expected=False) is None:
             continue
@@ -205,12 +212,26 @@ def _alone(heading: HtmlElement, surroundings: set[HtmlElement]) -> Iterator[tup
             yield ("page:day" if is_day else "page:price"), short(text)
 
 
+def _leaves(heading: HtmlElement) -> list[HtmlElement]:
+    """Elements behind a heading that hold no other."""
+    core = tree_core()
+    if core is not None and (made := core.leaves(heading)) is not None:
+        return [element for element in made if not len(element)]
+    behind = (
+        element
+        for around in (heading, *heading.iterancestors())
+        for sibling in around.itersiblings()
+        for element in sibling.iter("*")
+    )
+    return [element for element in islice(behind, _BEHIND) if not len(element)]
+
+
 def _is_sentence(before: str | None, between: str | None, after: str | None) -> bool:
     """Whether words around two cells make them parts of one, as in "Episode <b>3</b> of <b>20</b>".
 
     A word may stand before a label, as in "Size EU 42", and a unit behind a value, as in "10 kg".
     """
-    heads, inside, units = (_words(text or "") for text in (before, between, after))
+    heads, inside, units = (_words(text) if text else () for text in (before, between, after))
     is_head = len(heads) <= 1 and not any(map(_DIGIT.search, heads))
     is_unit = len(units) <= 1 and all(len(one) <= _UNIT for one in units)
     return bool(inside) or not is_head or not is_unit
@@ -222,9 +243,10 @@ def _words(text: str) -> list[str]:
 
 def _short_text(cell: HtmlElement, most: int) -> str:
     """The text of a cell; "" if it has more than so many characters, or eight parts."""
-    parts = list(islice(cell.itertext(), 9))
-    if len(parts) > 8 or sum(map(len, parts)) > 8 * most:
-        return ""
+    if len(cell):
+        parts = list(islice(cell.itertext(), 9))
+        if len(parts) > 8 or sum(map(len, parts)) > 8 * most:
+            return ""
     text = text_of(cell)
     return text if len(text) <= most else ""
 

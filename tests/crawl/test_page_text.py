@@ -17,6 +17,7 @@ from scrapy_simhash.crawl.page_text import PageText
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.item.content import PageNames, read_item
+from scrapy_simhash.item.facts import Facts
 
 STORY = " ".join(sentences(number, 40) for number in range(5))
 BESIDE = sentences("related pages", 12)
@@ -122,7 +123,7 @@ def test_a_page_that_nobody_has_parsed_is_not_parsed_for_that() -> None:
     unread = page(parsed=False)
     assert unread.cut(f"Home A flood {STORY} {BESIDE}") is None
     assert unread.title == ""
-    assert not unread.details.records
+    assert unread.facts_beside(Facts()) == Facts()
 
 
 @pytest.mark.parametrize(
@@ -152,14 +153,20 @@ def test_the_name_of_a_page_is_its_title_without_the_names_of_the_site(
     assert named == given
 
 
-def test_the_numbers_of_a_table_are_a_fact_without_counters() -> None:
-    def details(floor: object, views: int, key: str = "Floor") -> tuple[object, ...]:
-        rows = {key: floor, "Views": views, "Colour": "red", "Readers": f"{views} visits"}
-        table = "".join(f"<tr><th>{name}</th><td>{rows[name]}</td></tr>" for name in rows)
-        return page(more=f"<table>{table}</table>").details.records
+def test_the_facts_of_the_page_count_beside_an_item_with_a_text() -> None:
+    place = '{"jobLocation": {"address": {"addressLocality": "Oakland"}}}'
+    job = f'<script type="application/ld+json">{place}</script>'
+    row = "<dl><dt>Views<dd>7<dt>Location<dd>Oakland</dl>"
 
-    assert details(3, 10) == details(3, 11) == details(3, 11, "Etage")
-    assert details(3, 10) != details(4, 10)
-    assert details(3, 10, "Read speed") != details(4, 10, "Read speed")
-    assert not details("ground", 10)
-    assert len(details(3, 10)) == 1
+    def names(more: str, titled: str = "A flood | The Herald", **own: str) -> set[str]:
+        item = read_item(own, page_url="http://a.com/1", since=0.0, now=0.0).facts
+        return {*page(titled, more).facts_beside(item).names.values()}
+
+    both = {"page:title", "page:heading"}
+    assert names(job) == {*both, "page:addressLocality"}
+    assert names(row) == {*both, "page:value.Views", "page:value.Location"}
+    # The item has a title of its own: that of the page counts if it begins with the heading.
+    assert names("", title="A flood") == {*both, "title"}
+    assert names("", "A flood in Ashford | The Herald", title="A flood") == {*both, "title"}
+    assert names("", "The Herald", title="A flood") == {"page:heading", "title"}
+    assert names("", "The Herald", colour="red") == {*both, "colour"}

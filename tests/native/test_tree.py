@@ -247,7 +247,7 @@ def test_what_is_made_for_programs_is_read_in_the_same_way(page, place, most):
 
 
 cells = st.sampled_from(
-    ["7", "b", "é", "٣", "<i>7</i>", "<a>7</a>", "<!--c-->", "<b></b>", "&nbsp;"]
+    ["7", "b", "é", "٣", "<i>7</i>", "<a>7</a>", "<!--c-->", "<b></b>", "&nbsp;", "£5", "\x1c"]
 )
 rows = st.lists(
     st.tuples(
@@ -269,12 +269,14 @@ def test_rows_of_labels_and_values_are_the_same(drawn):
         for row, made in drawn
     )
     root = parse_html(f"<h1>x</h1><table>{inside}</table><dl>{inside}</dl><div>{inside}</div>")
+    heading = root.find(".//h1")
     with path(None):
-        pure, facts = reading._rows(root), page_facts(root)
+        pure, leaves, facts = reading._rows(root), reading._leaves(heading), page_facts(root)
     with path(COMPILED):
         assert page_facts(root) == facts
-        found = reading._rows(root)
+        found, behind = reading._rows(root), reading._leaves(heading)
     assert [row for row in pure if row in found] == found
+    assert [leaf for leaf in leaves if leaf in behind] == behind
 
 
 def found(element):

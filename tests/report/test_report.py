@@ -974,7 +974,7 @@ def test_the_first_screen_says_what_to_change(advised):
         ("x", 9, 0, False),
         ("price", 10, 0, False),
         ("title", 10, 0, False),
-        ("page:details", 10, 0, False),
+        ("page:value.Colour", 10, 0, False),
     ],
 )
 def test_a_field_that_changes_most_items_alone_is_named(name, count, others, is_advised):

@@ -150,14 +150,14 @@ def test_what_was_kept_and_not_compared_is_found():
         {"checked": 2000, "skipped/too_short": 20, "skipped/no_text": 1},
         kept=[("price", 4), ("(numbers)", 2)],
     )
-    fields = {"page:details": (None, None), "price": ("1", "2")}
+    fields = {"page:value.Colour": ("red", "blue"), "price": ("1", "2")}
     change = Change("changed", "http://a.test/", 0.0, 1, None, 0.0, fields)
     given.run, given.kept, given.changes = 7, [], [change]
     found = [(one.outcome, one.what, one.items, one.share) for one in findings(given)]
     assert found == [
         ("kept", "`price` differs", 4, "0.2%"),
         ("kept", "numbers in the text differ", 2, "0.1%"),
-        ("changed", "in the numbers in tables of the page", 1, "<0.1%"),
+        ("changed", "in `Colour of the page`", 1, "<0.1%"),
         ("changed", "in `price`", 1, "<0.1%"),
         ("changed", "in the text", 1, "<0.1%"),
         ("not compared", "the text is too short", 20, "1.0%"),

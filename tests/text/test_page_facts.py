@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING
 
 import pytest
 
+from scrapy_simhash.item.content import read_facts
+from scrapy_simhash.item.evidence import Relation
+from scrapy_simhash.item.facts import MAX_FIELDS, ROW, Facts, conflict
 from scrapy_simhash.text.html import parse_html
 from scrapy_simhash.text.page_facts import page_facts
 
@@ -12,6 +16,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 STORY = "<p>The ferry carried seven goats and three fiddlers over the wide bay.</p>"
+SAME_SITE = frozenset({Relation.SAME_SITE})
 NAVIGATION = "<ul><li><a href='/1'>Knots</a></li><li><a href='/2'>Ropes</a></li></ul>"
 
 
@@ -137,23 +142,109 @@ def test_a_day_and_a_price_may_stand_alone_behind_the_heading(
     ],
 )
 def test_a_sentence_with_two_elements_is_no_row(sentence: str) -> None:
-    assert "page:details" not in facts(f"<h1>Goats at sea</h1>{sentence}")
+    assert not rows(sentence)
+
+
+def rows(body: str) -> dict[str, object]:
+    """The rows of a page by their labels."""
+    found = facts(f"<h1>Goats at sea</h1>{body}")
+    return {name.removeprefix(ROW): found[name] for name in found if name.startswith(ROW)}
 
 
 @pytest.mark.parametrize(
-    "row",
+    ("row", "expected"),
     [
-        "<div><b>Seats:</b> <span>{}</span></div>",
-        "<div><b>Weight</b> <span>{}</span> kg</div>",
-        "<div><b>重量</b><span>{}</span> 公斤</div>",
-        "<div>Size <b>EU</b> <span>{}</span></div>",
-        "<p>Spec: <b>Length</b> <i>{} cm</i></p>",
-        "<dl><dt>Seats <dd>{}</dl>",
+        ("<div><b>Seats:</b> <span>4</span></div>", {"Seats": "4"}),
+        ("<div><b>Weight</b> <span>4</span> kg</div>", {"Weight": "4"}),
+        ("<div><b>重量：</b><span>4</span> 公斤</div>", {"重量": "4"}),
+        ("<div>Size <b>EU</b> <span>4</span></div>", {"EU": "4"}),
+        ("<p>Spec: <b>Length</b> <i>4 cm</i></p>", {"Length": "4 cm"}),
+        ("<table><tr><th>Colour<td>red</table>", {"Colour": "red"}),
+        ("<table><tr><td>No. of seats<td>4</table>", {"No  of seats": "4"}),
+        ("<dl><dt>Location <dd>Oakland, CA</dl>", {"Location": "Oakland, CA"}),
+        ("<dl><dt>Colours</dt><dd>red</dd><dd></dd><dd>blue</dd><dt>Size <dd>4</dl>",
+         {"Colours": ["red", "blue"], "Size": "4"}),
+        ("<dl><dt>Empty <dd></dl>", {}),
+        ("<p><b>:</b> <i>4</i></p>", {}),
+        (f"<p><b>Length</b> <i>{'x' * 81}</i></p>", {}),
+        (f"<p><b>{'x' * 41}</b> <i>4</i></p>", {}),
+        ("<p><b>Length</b> <a href='/4'>4</a></p>", {}),
+        ("<p><b>12 May</b> <i>3 comments</i></p>", {}),
+        ("<p><b>Day</b> <i>1 May</i></p><p><b>Day:</b> <i>2 May</i></p>",
+         {"Day": ["1 May", "2 May"]}),
+        ("<ul><li><b>Length</b> <i>4</i></li></ul>", {"Length": "4"}),
+        ("<ul><li class='share'><b>Length</b> <i>4</i></li></ul>", {}),
+        ("<ul><li><p><b>Length</b> <i>4</i></p></li></ul>", {}),
+        ("<aside><p><b>Length</b> <i>4</i></p></aside>", {}),
+        ("<div class='related'><p><b>Length</b> <i>4</i></p></div>", {}),
+        ("<article><p><b>Length</b> <i>4</i></p></article><article>Another</article>", {}),
     ],
-)
-def test_a_row_has_two_cells_and_at_most_a_word_or_a_unit_around(row: str) -> None:
-    one, other = (facts(f"<h1>Goats at sea</h1>{row.format(number)}") for number in (4, 5))
-    assert one["page:details"] != other["page:details"]
+)  # fmt: skip
+def test_a_row_has_two_cells_and_at_most_a_word_or_a_unit_around(
+    row: str, expected: dict[str, object]
+) -> None:
+    assert rows(row) == expected
+
+
+def test_a_row_is_a_field_that_its_label_names() -> None:
+    """What names of fields tell, labels tell too: state, sections, prices, dates."""
+    titled = SAME_SITE | {Relation.ONE_TITLE}
+
+    def differs(label: str, *values: str) -> str | None:
+        pages = (
+            facts(f"<h1>Rope</h1><table><tr><th>{label}<td>{value}</table>") for value in values
+        )
+        new, stored = (
+            read_facts(page, page_url="http://a.com/", since=math.inf, now=-math.inf)
+            for page in pages
+        )
+        return conflict(new, stored, titled)
+
+    assert differs("Colour", "red", "blue") == f"{ROW}Colour"
+    assert differs("Price", "5.00 for two", "5 for two") is None
+    assert differs("Price", "5 for two", "6 for two") == f"{ROW}Price"
+    assert differs("Posted on", "1 May 2024", "2024-05-01") is None
+    assert differs("Posted", "3 days ago", "2 hours ago") is None
+    for state in ("Views", "Last updated", "Rank", "阅读"):
+        assert differs(state, "3", "4") is None
+    # Under one heading, the section of a site tells nothing.
+    assert differs("Category", "Ropes", "Knots") is None
+
+
+def test_a_row_that_only_one_of_two_pages_has_is_no_difference() -> None:
+    """The labels of another language, and a print view with fewer rows."""
+    one, other = (
+        read_facts(
+            facts(f"<h1>Rope</h1><dl><dt>{label} <dd>red</dl>"),
+            page_url="http://a.com/", since=math.inf, now=-math.inf,
+        )
+        for label in ("Colour", "Farbe")
+    )  # fmt: skip
+    assert conflict(one, other, SAME_SITE) is None
+    assert conflict(Facts(one.records), other, SAME_SITE) is None
+
+
+def test_a_row_is_another_fact_than_a_property_of_its_name() -> None:
+    body = "<table><tr><th>Price<td>€6</table>"
+    found = facts(f"<h1>Rope</h1>{body}", linked_data({"price": 5}))
+    assert (found["page:price"], found[f"{ROW}Price"]) == ("5", "€6")
+
+
+def test_rows_push_out_no_other_fact() -> None:
+    """Beyond the limit all count as one."""
+    lines = [f"<tr><th>Label {number}<td>value {number}" for number in range(100)]
+
+    def read(*lines: str) -> Facts:
+        page = facts(f"<h1>Rope</h1><table>{''.join(lines)}</table>", "<title>Ropes</title>")
+        return read_facts(page, page_url="http://a.com/", since=math.inf, now=-math.inf)
+
+    found = read(*lines)
+    assert len(found.records) < MAX_FIELDS
+    assert {"page:title", "page:heading"} <= {*found.names.values()}
+    for number in (0, 99):
+        changed = [*lines]
+        changed[number] += " or another"
+        assert conflict(read(*changed), found, SAME_SITE) is not None
 
 
 def test_without_a_main_heading_another_one_is_not_the_title() -> None:
