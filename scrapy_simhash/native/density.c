@@ -16,6 +16,7 @@
 #define LITTLE_SHARE 0.35
 #define SHORT 800
 #define SHORT_SHARE 0.5
+#define PASSED 0.1
 #define LISTED 0.15
 #define FIGURE 3
 #define RESCUED 1000
@@ -265,6 +266,20 @@ static Py_ssize_t told(const Page *page, const Piece *piece)
     return made > figures ? made : figures;
 }
 
+/* The prose between the first heading and a text. */
+static Py_ssize_t passed(const Page *page, const Span *found)
+{
+    Py_ssize_t at = 0, prose = 0;
+    while (at < found->start && page->pieces[at].kind != HEADING)
+        at++;
+    for (; at < found->start; at++) {
+        const Piece *piece = page->pieces + at;
+        Py_ssize_t made = piece->is_kept && piece->kind != HEADING ? score(piece) : 0;
+        prose += made > 0 ? made : 0;
+    }
+    return prose;
+}
+
 /* density._is_most */
 static int is_most(Page *page, const Span *found)
 {
@@ -282,8 +297,11 @@ static int is_most(Page *page, const Span *found)
     int is_list = (double)linked > LISTED * (double)width, is_short = weight < SHORT;
     if (is_list || is_short)
         share = SHORT_SHARE;
-    if (is_short && !is_list)
+    if (is_short && !is_list) {
+        if ((double)passed(page, found) > PASSED * (double)weight)
+            return 0;
         find_cards(page);
+    }
     for (Py_ssize_t at = 0; at < page->count; at++) {
         const Piece *piece = page->pieces + at;
         if (piece->is_kept && (is_list || !is_short || !page->sums[at].cards))

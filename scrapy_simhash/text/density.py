@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import accumulate, compress
-from operator import or_
+from operator import add, or_
 from typing import NamedTuple
 
 from lxml.html import HtmlElement
@@ -53,6 +53,7 @@ _MARKED_SHARE, _FOOTER_SHARE = 0.4, 0.6
 _STORY = 400  # prose before comments that makes them comments on it: about 64 words
 _LITTLE, _LITTLE_SHARE = 200, 0.35  # less, or a smaller share of the page, is no article
 _SHORT, _SHORT_SHARE = 800, 0.5  # a shorter text with a smaller share is a piece of the article
+_PASSED = 0.1  # share of text between the heading and a short one
 _LISTED = 0.15  # share of links from which on a text is a list of them, with notes
 _FIGURE = 3  # letters that a digit is worth
 _RESCUED = 1000  # width that the text inside skipped elements needs to be the page
@@ -153,18 +154,23 @@ def _is_most(
     """Whether a text is enough of what its page tells to stand for it.
 
     Of a list of links with notes, that includes the links elsewhere. A short text stands beside the
-    teasers of other pages, which are none of what the page tells.
+    teasers of other pages, which are none of what the page tells, but not behind a text that the
+    heading is followed by: a poem before the life of its poet.
     """
     told = [_told(block) * is_kept for block, is_kept in zip(blocks, kept, strict=True)]
     texts, weight, share = [*compress(blocks[main], kept[main])], sum(told[main]), _LITTLE_SHARE
     if sum(block.linked for block in texts) > _LISTED * sum(block.width for block in texts):
-        told = [one or block.width * is_title
-                for one, block, is_title in zip(told, blocks, titles, strict=True)]  # fmt: skip
-        share = _SHORT_SHARE
+        links = (block.width * is_title for block, is_title in zip(blocks, titles, strict=True))
+        told, share = list(map(add, told, links)), _SHORT_SHARE
     elif weight < _SHORT:
         cards = _covered(len(blocks), _cards(blocks, spans))
         told = [one * (not is_card) for one, is_card in zip(told, cards, strict=True)]
         share = _SHORT_SHARE
+        heading = next((n for n, block in enumerate(blocks) if block.kind == HEADING), main.start)
+        before = compress(blocks[heading : main.start], kept[heading : main.start])
+        prose = sum(max(0, _score(one, False)) for one in before if one.kind != HEADING)
+        if prose > _PASSED * weight:
+            return False
     return weight >= max(_LITTLE, share * sum(told))
 
 

@@ -8,6 +8,7 @@ after Broder, "On the resemblance and containment of documents" (SEQUENCES 1997)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -150,6 +151,36 @@ def read_page(
         visible=visible,
         boilerplate=boilerplate,
     )
+
+
+# A line of a site begins behind white space or the end of a clause, and goes on up to white space
+# or the end of a sentence; and the share of a text that such lines have.
+_CLAUSE = re.compile(r"[\s,;!?，；。！？]|\.(?![A-Za-z0-9]|\Z)")
+_SENTENCE = re.compile(r"(?:[^\s.!?。！？]|\.(?=[A-Za-z0-9])){0,60}[.!?。！？]?")
+_BEFORE, _LINES = 60, 0.2
+_DIGIT = re.compile(r"\d")
+
+
+def without_site_lines(text: str, name: str) -> str:
+    """A text without the lines that name its own site: "remember our address: site.example".
+
+    Those with numbers stay, as these may be what tells two texts apart, and so do all in a text
+    that has many.
+    """
+    if "." not in name or name not in text.lower():
+        return text
+    left, at = list[str](), 0
+    for found in re.finditer(re.escape(name), text, re.IGNORECASE):
+        start = first = max(at, found.start() - _BEFORE)
+        for mark in _CLAUSE.finditer(text[first : found.start()]):
+            start = first + mark.end()
+        rest = _SENTENCE.match(text, found.end())
+        end = found.end() if rest is None else rest.end()
+        if start >= at and not _DIGIT.search(text[start:end].replace(name, "")):
+            left.append(text[at:start])
+            at = end
+    kept = "".join(left) + text[at:]
+    return kept if len(kept) >= (1 - _LINES) * len(text) else text
 
 
 _SKETCH = 64  # hashes of a page
