@@ -13,8 +13,8 @@
 #define FOOTER_SHARE 0.6
 #define STORY 400
 #define LITTLE 200
-#define LITTLE_SHARE 0.35
-#define SHORT 800
+#define LITTLE_SHARE 0.25
+#define SHORT 500
 #define SHORT_SHARE 0.5
 #define PASSED 0.1
 #define LISTED 0.15

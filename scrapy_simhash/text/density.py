@@ -51,8 +51,8 @@ _NOTE = 400  # with so little text beside a list of links, the links count as te
 # A larger share of the page's text is no boilerplate, whatever its name.
 _MARKED_SHARE, _FOOTER_SHARE = 0.4, 0.6
 _STORY = 400  # prose before comments that makes them comments on it: about 64 words
-_LITTLE, _LITTLE_SHARE = 200, 0.35  # less, or a smaller share of the page, is no article
-_SHORT, _SHORT_SHARE = 800, 0.5  # a shorter text with a smaller share is a piece of the article
+_LITTLE, _LITTLE_SHARE = 200, 0.25  # less, or a smaller share of the page, is no article
+_SHORT, _SHORT_SHARE = 500, 0.5  # a shorter text with a smaller share is a piece of the article
 _PASSED = 0.1  # share of text between the heading and a short one
 _LISTED = 0.15  # share of links from which on a text is a list of them, with notes
 _FIGURE = 3  # letters that a digit is worth
