@@ -167,18 +167,18 @@ def without_site_lines(text: str, name: str) -> str:
     Those with numbers stay, as these may be what tells two texts apart, and so do all in a text
     that has many.
     """
-    if "." not in name or name not in text.lower():
-        return text
-    left, at = list[str](), 0
-    for found in re.finditer(re.escape(name), text, re.IGNORECASE):
-        start = first = max(at, found.start() - _BEFORE)
-        for mark in _CLAUSE.finditer(text[first : found.start()]):
+    left, at, found = list[str](), 0, text.find(name) if "." in name else -1
+    while found >= 0:
+        start = first = max(at, found - _BEFORE)
+        for mark in _CLAUSE.finditer(text[first:found]):
             start = first + mark.end()
-        rest = _SENTENCE.match(text, found.end())
-        end = found.end() if rest is None else rest.end()
-        if start >= at and not _DIGIT.search(text[start:end].replace(name, "")):
+        end = found + len(name)
+        if rest := _SENTENCE.match(text, end):
+            end = rest.end()
+        if not _DIGIT.search(text[start:end].replace(name, "")):
             left.append(text[at:start])
             at = end
+        found = text.find(name, end)
     kept = "".join(left) + text[at:]
     return kept if len(kept) >= (1 - _LINES) * len(text) else text
 

@@ -210,7 +210,7 @@ CLAUSES = "门外下着雨，没有人说话。" * 20
     ("line", "left"),
     [
         ("一秒记住【书屋】www.novels.example，更新快，无弹窗！", ""),
-        ("最新网址：WWW.Novels.Example ", " "),
+        ("最新网址：www.novels.example ", " "),
         ("他抬头，请记住m.novels.example。又低头。", "他抬头，又低头。"),
         ("See novels.example for more. ", "See  for more. "),
         ("申请请到novels.example/4711。", "申请请到novels.example/4711。"),
