@@ -122,9 +122,9 @@ def chapter(site: str) -> str:
     """A text in Chinese that is the same on all sites, with lines that name this one."""
     drawn = Random("a chapter")
     sentences = [
-        "".join(chr(drawn.randrange(0x4E00, 0x9000)) for _ in range(23)) for _ in range(20)
+        "".join(chr(drawn.randrange(0x4E00, 0x9000)) for _ in range(23)) for _ in range(12)
     ]
-    for place in (9, 5, 2):
+    for place in (9, 4):
         sentences.insert(place, f"一秒记住本站网址www.{site}，更新最快")
     return "。".join(sentences)
 

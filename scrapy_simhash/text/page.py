@@ -158,6 +158,8 @@ def read_page(
 _CLAUSE = re.compile(r"[\s,;!?，；。！？]|\.(?![A-Za-z0-9]|\Z)")
 _SENTENCE = re.compile(r"(?:[^\s.!?。！？]|\.(?=[A-Za-z0-9])){0,60}[.!?。！？]?")
 _BEFORE, _LINES = 60, 0.2
+# More places make a name that is exchanged, see `Changes.renames`.
+_NAMED = 2
 _DIGIT = re.compile(r"\d")
 
 
@@ -165,9 +167,11 @@ def without_site_lines(text: str, name: str) -> str:
     """A text without the lines that name its own site: "remember our address: site.example".
 
     Those with numbers stay, as these may be what tells two texts apart, and so do all in a text
-    that has many.
+    that is about its site, such as its terms of use.
     """
     left, at, found = list[str](), 0, text.find(name) if "." in name else -1
+    if found < 0 or text.count(name) > _NAMED:
+        return text
     while found >= 0:
         start = first = max(at, found - _BEFORE)
         for mark in _CLAUSE.finditer(text[first:found]):
