@@ -164,10 +164,10 @@ _DIGIT = re.compile(r"\d")
 
 
 def without_site_lines(text: str, name: str) -> str:
-    """A text without the lines that name its own site: "remember our address: site.example".
+    """A text without the lines that name its own site, as "remember our address" of Chinese novels.
 
-    Those with numbers stay, as these may be what tells two texts apart, and so do all in a text
-    that is about its site, such as its terms of use.
+    Lines with numbers stay, as these may be what tells two texts apart, and so do all in a text
+    that is about its site, such as its terms of use. Between words with spaces no line is known.
     """
     left, at, found = list[str](), 0, text.find(name) if "." in name else -1
     if found < 0 or text.count(name) > _NAMED:
@@ -179,7 +179,8 @@ def without_site_lines(text: str, name: str) -> str:
         end = found + len(name)
         if rest := _SENTENCE.match(text, end):
             end = rest.end()
-        if not _DIGIT.search(text[start:end].replace(name, "")):
+        line = text[start:end].replace(name, "")
+        if not line.isascii() and "@" not in line and not _DIGIT.search(line):
             left.append(text[at:start])
             at = end
         found = text.find(name, end)
