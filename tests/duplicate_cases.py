@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from loopback import Page
-from site_pages import bare, layout, paragraphs, sentences, story
+from site_pages import bare, layout, paragraphs, sentences, story, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -123,6 +124,27 @@ def town(name: str) -> str:
     return f"<script type='application/ld+json'>{json.dumps(job)}</script>"
 
 
+def chapter(site: str) -> str:
+    """A text in Chinese that is the same on all sites, with lines that name this one."""
+    drawn = Random("a chapter")
+    sentences = [
+        "".join(chr(drawn.randrange(0x4E00, 0x9000)) for _ in range(23)) for _ in range(12)
+    ]
+    for place in (9, 4):
+        sentences.insert(place, f"一秒记住本站网址www.{site}，更新最快")
+    return "。".join(sentences)
+
+
+def contents(number: int, *, with_others: bool) -> str:
+    """The list of what is in a part of a manual, or of all parts, of which one is in detail."""
+    detail = "".join(
+        f"<dt><a href='/{n}'>{title((number, n), 3)}</a> {sentences((number, n), 8)}</dt>"
+        for n in range(16)
+    )
+    rows = (f"<dl><dt><a href='/p{n}'>{sentences(n, 12)}</a></dt></dl>" for n in range(40))
+    return f"<div><dl>{detail}</dl>{''.join(rows) if with_others else ''}</div>"
+
+
 def both(first: bytes, second: bytes, *, to: str = f"{ONE}/second", **more: Any) -> Case:
     """One page, and then another one."""
     return Case([{f"{ONE}/first": first, to: second}], **{"read": single} | more)
@@ -221,6 +243,17 @@ ACROSS_SITES = {
         page(LONG_TEXT, thing(summary=sentences("a summary", 40)), heading="A flood"),
         page(thing(summary=sentences("another", 40)), LONG_TEXT, heading="The flood", site="two"),
         to=f"{TWO}/second",
+    ),
+    "A chapter of a novel with lines that name its site": both(
+        page(thing(text=chapter("one.example"))),
+        page(thing(text=chapter("two.example")), site="two"),
+        to=f"{TWO}/second",
+    ),
+    "A part of a manual, shown in detail in the contents of all parts": both(
+        bare("All parts", contents(1, with_others=True)),
+        bare("The part", contents(1, with_others=False)),
+        to=f"{TWO}/second",
+        read=titled,
     ),
     "A consent wall that several pages of two sites show, each under its own title": Case(
         [

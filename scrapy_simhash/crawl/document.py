@@ -19,12 +19,14 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.item.addresses import site
 from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, key_on, read_item, short
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.item_markup import MarkupReader
 from scrapy_simhash.text.packed import pack_text
+from scrapy_simhash.text.page import without_site_lines
 
 #: Why something is not compared.
 Reason = Literal[NoText, "disabled", "error_page", "too_short", "unreadable"]
@@ -212,6 +214,7 @@ class DocumentMaker:
 
     def _by_text(self, page: Page, identity: _Identity, found: _Text) -> Document | Reason:
         settings, (text, facts, page_sketch) = self.settings, found
+        text = without_site_lines(text, site(page.url))
         if not text.strip():
             self.stats.count_text(0)
             return "no_text"

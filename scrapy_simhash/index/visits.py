@@ -126,7 +126,8 @@ def judge(
         # Those of the last visit that met it.
         last = max(last_met, key=lambda met: (met.claim.met, met.claim.id))
         own, known = (
-            [one for one in some if one.claim.epoch == last.claim.epoch] for some in (own, last_met)
+            [one for one in some if one.claim.epoch == last.claim.epoch]
+            for some in (own, last_met if _has_values(mine) else own)
         )
         return _version(mine, (own, known), last, outdated, rule)
     if place is not None and (decision := _placed(mine, near, place, rule)) is not None:
@@ -176,18 +177,24 @@ def is_unchanged(mine: Row, old: Row | Place, met: Met | None, rule: Rule) -> bo
         return True
     if EXACT in (mine.compared_by, old.compared_by) or mine.compared_by != old.compared_by:
         return False
-    facts = Facts.unpack(mine.facts or b"")
-    # Boxes beside an item that has values of its own are no part of it.
-    is_of_page = mine.compared_by == PAGE and facts.has_values
+    is_of_page = _has_values(mine)
     is_same = is_of_page or mine.text_digest == old.text_digest
     if not is_same and not (met and _is_same_text(met, rule)):
         return False
     if mine.facts is None or old.facts is None:
         return mine.facts == old.facts
-    changed = changed_facts(facts, Facts.unpack(old.facts), rule.ignored)
+    changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(old.facts), rule.ignored)
     if is_of_page:
         changed = {key for key in changed if not key & PAGE_BIT}
     return not (changed if rule.change_similarity == 1 else changed - {REST_KEY})
+
+
+def _has_values(mine: Row) -> bool:
+    """Whether an item that is compared by its page's text has values of its own.
+
+    Boxes beside these are no part of it, whatever the text.
+    """
+    return mine.compared_by == PAGE and Facts.unpack(mine.facts or b"").has_values
 
 
 def _is_same_text(met: Met, rule: Rule) -> bool:
@@ -226,8 +233,8 @@ def _version(
 ) -> Decision:
     """The decision on a version of what was met before, in this visit or an earlier one.
 
-    `versions` are those with a similar text, and all. A claim that no later crawl will confirm
-    can't stand for an item that is stored.
+    `versions` are those with a similar text, and all that count. A claim that no later crawl will
+    confirm can't stand for an item that is stored.
     """
     similar, known = versions
     equal = [

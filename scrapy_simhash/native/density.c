@@ -13,15 +13,20 @@
 #define FOOTER_SHARE 0.6
 #define STORY 400
 #define LITTLE 200
-#define LITTLE_SHARE 0.15
+#define LITTLE_SHARE 0.25
 #define SHORT 500
 #define SHORT_SHARE 0.5
+#define PASSED 0.1
+#define LISTED 0.15
+#define FIGURE 3
 #define RESCUED 1000
+#define CARDS 3
 #define TITLE 25
 
-/* Sums over all blocks before one. */
+/* Sums over all blocks before one; of the cards in a row that end there, the first block and how
+ * many there are. */
 typedef struct {
-    Py_ssize_t plain, width, links, changes;
+    Py_ssize_t plain, width, links, changes, first, cards;
 } Sum;
 
 /* One sum more than there are pieces. */
@@ -30,6 +35,7 @@ typedef struct {
     Span *spans;
     Py_ssize_t count, span_count;
     Sum *sums;
+    const char *text;
 } Page;
 
 static int is_links(const Piece *piece)
@@ -223,24 +229,104 @@ static int is_title(const Piece *piece)
     return is_links(piece) && !piece->is_marked && piece->width >= TITLE;
 }
 
+/* density._cards: how many of them each piece is in. */
+static void find_cards(Page *page)
+{
+    Sum *sums = page->sums;
+    Py_ssize_t depth = 0;
+
+    for (Py_ssize_t at = 0; at <= page->count; at++)
+        sums[at].changes = sums[at].cards = 0;
+    for (const Span *span = page->spans; span < page->spans + page->span_count; span++) {
+        const Sum *before = sums + span->start;
+        Sum *last = sums + span->stop;
+        const Piece *title = page->pieces + span->start;
+        if (span->stop - span->start < 2 || !is_links(title) || title->width < TITLE ||
+            before->cards < last->cards)
+            continue;
+        last->first = before->cards ? before->first : span->start;
+        last->cards = before->cards + 1;
+    }
+    for (Py_ssize_t at = 0; at <= page->count; at++)
+        if (sums[at].cards >= CARDS) {
+            sums[sums[at].first].changes++;
+            sums[at].changes--;
+        }
+    for (Py_ssize_t at = 0; at < page->count; at++)
+        sums[at].cards = depth += sums[at].changes;
+}
+
+/* density._told of a piece that is kept. */
+static Py_ssize_t told(const Page *page, const Piece *piece)
+{
+    Py_ssize_t figures = 0, made = score(piece);
+    for (const char *at = page->text + piece->start; at < page->text + piece->end; at++)
+        figures += FIGURE * (*at >= '0' && *at <= '9');
+    figures = figures < piece->width ? figures : piece->width;
+    return made > figures ? made : figures;
+}
+
+/* The prose between the first heading and a text. */
+static Py_ssize_t passed(const Page *page, const Span *found)
+{
+    Py_ssize_t at = 0, prose = 0;
+    while (at < found->start && page->pieces[at].kind != HEADING)
+        at++;
+    for (; at < found->start; at++) {
+        const Piece *piece = page->pieces + at;
+        Py_ssize_t made = piece->is_kept && piece->kind != HEADING ? score(piece) : 0;
+        prose += made > 0 ? made : 0;
+    }
+    return prose;
+}
+
+/* density._is_most */
+static int is_most(Page *page, const Span *found)
+{
+    Py_ssize_t linked = 0, width = 0, weight = 0, whole = 0;
+    double share = LITTLE_SHARE;
+
+    for (Py_ssize_t at = found->start; at < found->stop; at++) {
+        const Piece *piece = page->pieces + at;
+        if (!piece->is_kept)
+            continue;
+        linked += piece->linked;
+        width += piece->width;
+        weight += told(page, piece);
+    }
+    int is_list = (double)linked > LISTED * (double)width, is_short = weight < SHORT;
+    if (is_list || is_short)
+        share = SHORT_SHARE;
+    if (is_short && !is_list) {
+        if ((double)passed(page, found) > PASSED * (double)weight)
+            return 0;
+        find_cards(page);
+    }
+    for (Py_ssize_t at = 0; at < page->count; at++) {
+        const Piece *piece = page->pieces + at;
+        if (piece->is_kept && (is_list || !is_short || !page->sums[at].cards))
+            whole += told(page, piece);
+        else if (is_list && is_title(piece))
+            whole += piece->width;
+    }
+    return weight >= LITTLE && (double)weight >= share * (double)whole;
+}
+
 static const Span *main_span(Page *page)
 {
     Piece *end = page->pieces + page->count;
     const Span *found;
-    Py_ssize_t weight, page_weight, titles = 0;
+    Py_ssize_t titles = 0;
 
     mark(page);
     for (Piece *piece = page->pieces; piece < end; piece++)
         piece->is_kept = !piece->is_marked && !is_links(piece);
     found = article(page);
-    weight = weigh(page, found->start, found->stop);
-    page_weight = weigh(page, 0, page->count);
-    double least = (weight < SHORT ? SHORT_SHARE : LITTLE_SHARE) * (double)page_weight;
-    if (weight >= LITTLE && (double)weight >= least)
+    if (is_most(page, found))
         return found;
     for (const Piece *piece = page->pieces; piece < end; piece++)
         titles += is_title(piece) ? piece->width : 0;
-    if (titles > page_weight)
+    if (titles > weigh(page, 0, page->count))
         for (Piece *piece = page->pieces; piece < end; piece++)
             piece->is_kept |= is_title(piece);
     return smallest(page);
@@ -250,7 +336,7 @@ static const Span *main_span(Page *page)
 static Py_ssize_t find_main(const Walk *walk)
 {
     Page page = {pieces_of(walk), (Span *)(void *)walk->spans.bytes, count_pieces(walk),
-                 (Py_ssize_t)(walk->spans.used / sizeof(Span)), NULL};
+                 (Py_ssize_t)(walk->spans.used / sizeof(Span)), NULL, walk->text.bytes};
     Py_ssize_t kept = 0;
 
     page.sums = PyMem_Malloc((size_t)(page.count + 1) * sizeof(Sum));

@@ -13,10 +13,11 @@ Text Features" (WSDM 2010); summing scores over elements to Readability.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import accumulate, compress
-from operator import or_
+from operator import add, or_
 from typing import NamedTuple
 
 from lxml.html import HtmlElement
@@ -27,6 +28,7 @@ from scrapy_simhash.text.blocks import (
     CONTENT,
     FOOTER,
     HEADING,
+    MARKED,
     PARAGRAPH,
     RESCUE,
     RULES,
@@ -49,11 +51,16 @@ _NOTE = 400  # with so little text beside a list of links, the links count as te
 # A larger share of the page's text is no boilerplate, whatever its name.
 _MARKED_SHARE, _FOOTER_SHARE = 0.4, 0.6
 _STORY = 400  # prose before comments that makes them comments on it: about 64 words
-_LITTLE, _LITTLE_SHARE = 200, 0.15  # less, or a smaller share of the page, is no article
+_LITTLE, _LITTLE_SHARE = 200, 0.25  # less, or a smaller share of the page, is no article
 _SHORT, _SHORT_SHARE = 500, 0.5  # a shorter text with a smaller share is a piece of the article
+_PASSED = 0.1  # share of text between the heading and a short one
+_LISTED = 0.15  # share of links from which on a text is a list of them, with notes
+_FIGURE = 3  # letters that a digit is worth
 _RESCUED = 1000  # width that the text inside skipped elements needs to be the page
+_CARDS = 3  # so many in a row
 _TITLE = 25  # links of this width are titles of other pages rather than controls
 _EMPTY = Block("", 0, 0, BLOCK)
+_DIGIT = re.compile("[0-9]")
 
 
 class Reading(NamedTuple):
@@ -127,17 +134,11 @@ def _main_blocks(blocks: list[Block], spans: list[Span]) -> tuple[list[Block], l
     marked = _marked_blocks(blocks, spans)
     beside = [mark or block.is_links for block, mark in zip(blocks, marked, strict=True)]
     kept = [not is_beside for is_beside in beside]
+    titles = [_is_title(*one) for one in zip(blocks, marked, strict=True)]
     main = _article(spans, map(_score, blocks, marked))
-    weight = _weight(compress(blocks[main], kept[main]))
-    page_weight = _weight(compress(blocks, kept))
-    share = _SHORT_SHARE if weight < _SHORT else _LITTLE_SHARE
-    if weight < max(_LITTLE, share * page_weight):
+    if not _is_most(main, blocks, spans, kept, titles):
         # Not an article: everything but boilerplate counts, and titles on a page that lists them.
-        titles = [
-            block.is_links and not mark and block.width >= _TITLE
-            for block, mark in zip(blocks, marked, strict=True)
-        ]
-        if sum(block.width for block in compress(blocks, titles)) > page_weight:
+        if sum(block.width for block in compress(blocks, titles)) > _weight(compress(blocks, kept)):
             kept = list(map(or_, kept, titles))
         widths = (min(block.width, _BEST) * keep for block, keep in zip(blocks, kept, strict=True))
         main = _smallest(spans, widths)
@@ -145,6 +146,32 @@ def _main_blocks(blocks: list[Block], spans: list[Span]) -> tuple[list[Block], l
         return blocks, []
     beside[main] = [a and not b for a, b in zip(beside[main], kept[main], strict=True)]
     return list(compress(blocks[main], kept[main])), list(compress(blocks, beside))
+
+
+def _is_most(
+    main: slice, blocks: list[Block], spans: list[Span], kept: list[bool], titles: list[bool]
+) -> bool:
+    """Whether a text is enough of what its page tells to stand for it.
+
+    Of a list of links with notes, that includes the links elsewhere. A short text stands beside the
+    teasers of other pages, which are none of what the page tells, but not behind a text that the
+    heading is followed by: a poem before the life of its poet.
+    """
+    told = [_told(block) * is_kept for block, is_kept in zip(blocks, kept, strict=True)]
+    texts, weight, share = [*compress(blocks[main], kept[main])], sum(told[main]), _LITTLE_SHARE
+    if sum(block.linked for block in texts) > _LISTED * sum(block.width for block in texts):
+        links = (block.width * is_title for block, is_title in zip(blocks, titles, strict=True))
+        told, share = list(map(add, told, links)), _SHORT_SHARE
+    elif weight < _SHORT:
+        cards = _covered(len(blocks), _cards(blocks, spans))
+        told = [one * (not is_card) for one, is_card in zip(told, cards, strict=True)]
+        share = _SHORT_SHARE
+        heading = next((n for n, block in enumerate(blocks) if block.kind == HEADING), main.start)
+        before = compress(blocks[heading : main.start], kept[heading : main.start])
+        prose = sum(max(0, _score(one, False)) for one in before if one.kind != HEADING)
+        if prose > _PASSED * weight:
+            return False
+    return weight >= max(_LITTLE, share * sum(told))
 
 
 def _article(spans: list[Span], scores: Iterable[int]) -> slice:
@@ -232,6 +259,18 @@ def _boilerplate(
     return _covered(len(blocks), boilerplate), large
 
 
+def _cards(blocks: list[Block], spans: list[Span]) -> Iterator[Span]:
+    """The elements of teasers: several in a row that begin with a linked title and have more."""
+    # By the last block of the last one: the first block of the first, and how many there are.
+    rows: dict[int, tuple[int, int]] = {}
+    for start, stop, *_ in spans:
+        if stop - start > 1 and _is_title(blocks[start]):
+            first, count = rows.get(start, (start, 0))
+            if count >= rows.get(stop, (0, 0))[1]:
+                rows[stop] = first, count + 1
+    return ((first, stop, MARKED, False) for stop, (first, n) in rows.items() if n >= _CARDS)
+
+
 def _is_comments(count: int, span: Span) -> bool:
     """Whether an element is marked as comments; the name of a whole page does not count."""
     start, stop, mark, _ = span
@@ -247,6 +286,11 @@ def _covered(count: int, spans: Iterable[Span]) -> list[bool]:
     return [depth > 0 for depth in accumulate(changes[:-1])]
 
 
+def _is_title(block: Block, marked: bool = False) -> bool:
+    """Whether a block is a link with the title of another page."""
+    return block.is_links and not marked and block.width >= _TITLE
+
+
 def _is_short_link(block: Block) -> bool:
     return block.width < _TITLE and block.is_links
 
@@ -260,6 +304,11 @@ def _score(block: Block, marked: bool) -> int:
         elif block.kind == HEADING:
             score = max(score, -5)
     return min(max(score, _WORST), 0 if marked else _BEST)
+
+
+def _told(block: Block) -> int:
+    """How much a block tells: a sentence, or numbers; names of controls tell nothing."""
+    return max(0, _score(block, False), min(_FIGURE * len(_DIGIT.findall(block.text)), block.width))
 
 
 def _weight(blocks: Iterable[Block]) -> int:

@@ -8,6 +8,7 @@ after Broder, "On the resemblance and containment of documents" (SEQUENCES 1997)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -150,6 +151,41 @@ def read_page(
         visible=visible,
         boilerplate=boilerplate,
     )
+
+
+# A line of a site begins behind white space or the end of a clause, and goes on up to white space
+# or the end of a sentence; and the share of a text that such lines have.
+_CLAUSE = re.compile(r"[\s,;!?，；。！？]|\.(?![A-Za-z0-9]|\Z)")
+_SENTENCE = re.compile(r"(?:[^\s.!?。！？]|\.(?=[A-Za-z0-9])){0,60}[.!?。！？]?")
+_BEFORE, _LINES = 60, 0.2
+# More places make a name that is exchanged, see `Changes.renames`.
+_NAMED = 2
+_DIGIT = re.compile(r"\d")
+
+
+def without_site_lines(text: str, name: str) -> str:
+    """A text without the lines that name its own site, as "remember our address" of Chinese novels.
+
+    Lines with numbers stay, as these may be what tells two texts apart, and so do all in a text
+    that is about its site, such as its terms of use. Between words with spaces no line is known.
+    """
+    left, at, found = list[str](), 0, text.find(name) if "." in name else -1
+    if found < 0 or text.count(name) > _NAMED:
+        return text
+    while found >= 0:
+        start = first = max(at, found - _BEFORE)
+        for mark in _CLAUSE.finditer(text[first:found]):
+            start = first + mark.end()
+        end = found + len(name)
+        if rest := _SENTENCE.match(text, end):
+            end = rest.end()
+        line = text[start:end].replace(name, "")
+        if not line.isascii() and "@" not in line and not _DIGIT.search(line):
+            left.append(text[at:start])
+            at = end
+        found = text.find(name, end)
+    kept = "".join(left) + text[at:]
+    return kept if len(kept) >= (1 - _LINES) * len(text) else text
 
 
 _SKETCH = 64  # hashes of a page

@@ -39,7 +39,7 @@ from tests.noisy.site import Kind, Page
 from tests.noisy.spiders import SPIDERS, Seen
 from tests.tracked import tracked
 
-SETS = ("tuned", "aside", "fresh")
+SETS = ("tuned", "aside", "fresh", "short")
 _PAIRS = 4  # of a kind and a spider that are printed
 
 

@@ -1,4 +1,4 @@
-"""Six spiders: what each makes of a page. See :data:`SPIDERS`."""
+"""Seven spiders: what each makes of a page. See :data:`SPIDERS`."""
 
 from __future__ import annotations
 
@@ -129,6 +129,12 @@ def everything(seen: Seen) -> Item:
     return {"url": seen.url, "text": " ".join(filter(None, texts)), "scraped_at": _now()}
 
 
+def paragraphs(seen: Seen) -> Item:
+    """P: `<title>` and all paragraphs, as most first spiders store them."""
+    texts = (" ".join(p.css("::text").getall()).strip() for p in seen.within.css("p"))
+    return {"url": seen.url, "title": seen.page_title, "text": "\n".join(filter(None, texts))}
+
+
 def rich(seen: Seen) -> Item:
     """R: like A, with what the page counts and where it stands."""
     names = ("views", "comments", "category", "updated", "stock")
@@ -143,5 +149,6 @@ SPIDERS: dict[str, Spider] = {
     "Z": zyte,
     "L": loose,
     "C": everything,
+    "P": paragraphs,
     "R": rich,
 }

@@ -19,6 +19,7 @@ from scrapy_simhash.text.page import (
     page_text,
     read_page,
     sketch,
+    without_site_lines,
 )
 from scrapy_simhash.text.page_facts import page_facts
 
@@ -200,3 +201,29 @@ def test_a_page_without_text_is_contained_in_nothing() -> None:
 def test_bytes_that_are_no_sketch_are_refused(packed: bytes) -> None:
     with pytest.raises(ValueError, match=r"buffer size|not a sketch"):
         containment(packed, sketch("one two"))
+
+
+CLAUSES = "门外下着雨，没有人说话。" * 20
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("一秒记住【书屋】www.novels.example，更新快，无弹窗！", ""),
+        ("最新网址：www.novels.example ", " "),
+        ("他抬头，请记住m.novels.example。又低头。", "他抬头，又低头。"),
+        ("See novels.example for more. ", "See novels.example for more. "),
+        ("来信hello@novels.example。", "来信hello@novels.example。"),
+        ("申请请到novels.example/4711。", "申请请到novels.example/4711。"),
+        ("请记住www.other.example。", "请记住www.other.example。"),
+        ("记住novels.example！" * 3, "记住novels.example！" * 3),
+    ],
+)
+def test_lines_that_name_their_site_are_no_text(line: str, left: str) -> None:
+    """But numbers may tell two texts apart, and a text may be about its site."""
+    assert without_site_lines(CLAUSES + line, "novels.example") == CLAUSES + left
+
+
+def test_a_host_without_a_domain_is_a_word() -> None:
+    text = "The server runs on localhost, as all do."
+    assert without_site_lines(text, "localhost") == text

@@ -496,3 +496,42 @@ def test_the_slogan_of_a_menu_is_no_text_of_a_short_page() -> None:
     main_text = f"<h2>Fares</h2><p>{ENGLISH[0]}</p>"
     assert page_text(f"<body>{head}{main_text}</body>") == page_text(f"<body>{main_text}</body>")
     assert ENGLISH[0] in page_text(f"<body>{main_text}</body>")
+
+
+SHORT = CHINESE[0] + CHINESE[1]
+TEASERS = "".join(
+    f'<div class="x"><div><a href="/{n}">{sentence[:40]}</a></div><p>{sentence}</p>'
+    f"<span>{n} hours ago</span></div>"
+    for n, sentence in enumerate([*OTHER, *ENGLISH])
+)
+
+
+def test_a_short_post_is_the_text_of_a_page_with_teasers_of_others() -> None:
+    controls = "".join(f"<div>{word}</div>" for word in ["收藏", "分享", "举报", "关注", "点赞"])
+    page = f"<body><h1>渡船</h1><div class=k><p>{SHORT}</p></div>{controls}<div>{TEASERS}</div>"
+    assert page_text(page) == SHORT
+
+
+@pytest.mark.parametrize("rows", ["tr", "li"])
+def test_numbers_beside_a_short_text_are_told_as_well(rows: str) -> None:
+    """Rates of two days below the same note are two pages."""
+    rates = "".join(f"<{rows}>Some coin {1.0713 + n}</{rows}>" for n in range(30))
+    assert "1.0713" in page_text(f"<body><p>{ENGLISH[0]} {ENGLISH[1]}</p><div>{rates}</div>")
+
+
+def test_the_life_of_a_poet_is_not_the_text_of_a_poem() -> None:
+    poem = "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。"
+    page = f"<body><h1>春晓</h1><div>{poem}</div><div><p>{CHINESE[0]}{CHINESE[1]}</p></div>"
+    assert poem in page_text(page)
+
+
+def test_one_entry_of_a_list_in_detail_is_not_the_text_of_the_list() -> None:
+    """The contents of a manual, and the page of the entry that it shows in detail."""
+    detail = "".join(
+        f"<dt><a href=f{n}>open_another_harbour_{n}</a> {OTHER[n % 4]}</dt>" for n in range(12)
+    )
+    rows = [f"<dl><dt><a href={n}>{ENGLISH[n % 4]}</a></dt></dl>" for n in range(30)]
+    contents = "".join((*rows[:9], f"<dl>{detail}</dl>", *rows[9:]))
+    texts = [page_text(f"<body><h2>A</h2><div>{listed}</div>") for listed in (contents, detail)]
+    assert [len(text) > 2000 for text in texts] == [True, False]
+    assert OTHER[0] in texts[1]
