@@ -11,6 +11,7 @@ from scrapy_simhash.classic.hashes import HASHES, with_secret
 from scrapy_simhash.classic.scheme import Keywords
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.item.content import read_item
+from scrapy_simhash.item.evidence import Relation
 from scrapy_simhash.item.facts import conflict
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import Sketch, key_part, keyed, load_scheme
@@ -123,7 +124,7 @@ def test_facts_and_digest_of_an_item_depend_on_it() -> None:
 
     one, again, other, public = map(read, (ONE, ONE, OTHER, b""))
     assert (one.facts, one.digest, one.text) == (again.facts, again.digest, other.text)
-    assert conflict(one.facts, again.facts, same_site=True) is None
+    assert conflict(one.facts, again.facts, frozenset({Relation.SAME_SITE})) is None
     values = [{value for _, _, value in facts.facts.records} for facts in (one, other, public)]
     assert len(set.union(*values)) == sum(map(len, values))
     assert len({one.digest, other.digest, public.digest}) == 3
