@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import NamedTuple
 
 from scrapy_simhash import native
@@ -52,6 +53,14 @@ _PLAIN = re.compile(
 _TWO_DECIMALS = re.compile(r"[+−-]?(?:\d{1,3}(?:[ '’.,]\d{3})+|\d+)[.,]\d\d", re.ASCII)
 _SPACES = re.compile("[ '’]")
 _WORD = re.compile(r"[\w%/]+")
+# A price is what is paid, whether its tax is mentioned or not.
+_TAX = "(?:mwst|ust|vat|gst|iva|tva|btw|tax(?:es)?)"
+_WITH_TAX = re.compile(
+    rf"(?<!\w)(?:inc?k?l(?:\.|usive|uding)? {_TAX}|{_TAX} inc?k?l(?:\.|\w*)|ttc)(?!\w)"
+    "|税込|含税|含稅"
+)
+_TIMES = {"k": 1000, "m": 10**6, **dict.fromkeys("万萬만", 10**4), **dict.fromkeys("億亿", 10**8)}
+_THOUSANDS = re.compile(rf"({_NUMBER})(?:([km])(?!\w)| ?([万萬만億亿]))", re.ASCII)
 _AMOUNT_LENGTH = 64
 
 # Letters of scripts with spaces between words; digits right behind one belong to the word. Behind a
@@ -122,12 +131,18 @@ def amount(text: str, *, expected: bool) -> Amount | None:
     currencies = {_PLACES.get(sign, 0) for sign in signs} or {0}
     if len(currencies) > 1:
         currencies.discard(1)  # "$" is the sign of other dollars too
-    rest = _CURRENCY.sub(" ", text) if signs else text
+    rest = _WITH_TAX.sub(" ", _CURRENCY.sub(" ", text) if signs else text)
+    rest = _THOUSANDS.sub(_in_full, rest) if signs else rest
     found = [_canonical(match) for match in _NUMBERS.findall(rest)]
     words = _WORD.findall(_NUMBERS.sub(" ", rest))
     if not found or len(currencies) > 1 or (len(words) > 2 and not expected):
         return None
     return Amount(_sign(text) + " ".join([*found, *words]), currencies.pop())
+
+
+def _in_full(found: re.Match[str]) -> str:
+    """A number such as "250k" without the letter."""
+    return f"{Decimal(_canonical(found[1])) * _TIMES[found[2] or found[3]]:f}"
 
 
 def _sign(text: str) -> str:

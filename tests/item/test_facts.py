@@ -220,6 +220,9 @@ AMOUNTS = [
     ],
     ["1.234 €", "1234 EUR", "€1,234", "1'234.00 €", "1\u202f234,00\u00a0€"],
     ["0,125 €", "€0.125"],
+    ["12.490 € inkl. MwSt.", "€12,490 incl. VAT", "12490 EUR TTC", "12.490 € IVA incluido"],
+    ["£250k", "GBP 250,000", "£250,000 including VAT", "£0.25m"],
+    ["2.5万元", "25,000元", "人民币25000"],
     ["C$5", "CAD 5.00", "$5 CAD"],
     ["R$ 19,90", "19.90 BRL"],
     ["£30,000 - £40,000", "30,000-40,000 GBP", "£30000 – £40000"],
@@ -259,6 +262,8 @@ def test_decimal_comma_and_decimal_point_are_one(value: Decimal, name: str) -> N
         ("价格", "20", "21"),
         ("售价", 20, 21),
         ("price", "20 per month", "20 per year"),
+        ("price", "€20 excl. VAT", "€20 incl. VAT"),
+        ("x", "€20k", "€20"),
     ],
 )
 def test_another_amount_is_another_offer_on_any_site(name: str, one: Any, other: Any) -> None:
