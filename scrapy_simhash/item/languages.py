@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 from scrapy_simhash.features.tokens import normal
@@ -21,8 +22,13 @@ def phrases(kind: str, *languages: str) -> set[str]:
 
 
 def pattern(kind: str, *languages: str) -> str:
-    """A regular expression for one of these phrases, the longest first."""
-    return "|".join(sorted(phrases(kind, *languages), key=len, reverse=True))
+    """A regular expression for one of these phrases."""
+    return one_of(phrases(kind, *languages))
+
+
+def one_of(words: Iterable[str]) -> str:
+    """A regular expression for one of some words, the longest first."""
+    return "|".join(sorted(words, key=lambda word: (-len(word), word)))
 
 
 def ago(*languages: str, weeks: bool = True) -> set[str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from scrapy_simhash.features.tokens import listed
-from scrapy_simhash.item.languages import UNSPACED, ago, pattern, phrases
+from scrapy_simhash.item.languages import UNSPACED, ago, one_of, pattern, phrases
 from scrapy_simhash.item.numbers import MAX_TEXT, plain, without_times
 
 # One word of snake_case, camelCase or plain text.
@@ -28,7 +28,7 @@ _ANY = re.compile(".*", re.DOTALL)
 
 
 _COUNTED, _LABELS, _ALONE = phrases("counted"), phrases("labels"), phrases("alone")
-_LISTED = "|".join(sorted(word.replace(" ", "_") for word in _COUNTED | _LABELS | _ALONE))
+_LISTED = one_of(word.replace(" ", "_") for word in _COUNTED | _LABELS | _ALONE)
 # In scripts without spaces, the longest first; and what may stand behind.
 _COUNTED_CJK = pattern("counted", *UNSPACED)
 _NUMBER_OF_CJK = "(?:次数|次數|人数|人數|数|數|数量|量|수)?"
@@ -163,9 +163,9 @@ _DONE = phrases("done") - _COUNTED
 _COUNTED_BEHIND, _FILLERS = _COUNTED | _STOCKED, phrases("fillers") | _TIMES
 # Chinese, Japanese and Korean. A time may also be one before an event, and a number one of a word.
 _BEHIND_CJK = re.compile(
-    rf" ?[次人条條个個则則件回]? ?(?:{_COUNTED_CJK})|(?: ?(?:{'|'.join(sorted(ago('zh')))}))"
+    rf" ?[次人条條个個则則件回]? ?(?:{_COUNTED_CJK})|(?: ?(?:{one_of(ago('zh'))}))"
 )
-_AGO_CJK = re.compile(rf" ?(?:{'|'.join(sorted(ago('ja', 'ko')))})(?! ?[^\W\d_a-zA-Z])")
+_AGO_CJK = re.compile(rf" ?(?:{one_of(ago('ja', 'ko'))})(?! ?[^\W\d_a-zA-Z])")
 _BEFORE_CJK = re.compile(rf"(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}[ \n]?[:(]?[ \n]?$")
 _COUNTER_CJK = re.compile(r" ?(?:[次人条條个個则則件]|[回개회건]?)(?! ?[^\W\d_a-zA-Z])")
 _CHANGED_CJK = re.compile(
