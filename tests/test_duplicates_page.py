@@ -49,7 +49,7 @@ def rows_of(page: str) -> list[list[str]]:
 
 
 EXAMPLES = [Example(*row) for row in (*rows_of(PAGE), *MORE) if row[1] in VERDICTS]
-CHANGES = [Change(*row) for row in rows_of(PAGE) if row[2] in VERDICTS]
+CHANGES = [Change(*row) for row in rows_of(PAGE) if row[-1] in VERDICTS]
 
 
 class Reader(PageSpider):
