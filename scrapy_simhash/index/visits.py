@@ -51,7 +51,7 @@ from scrapy_simhash.db.values import CONFIRMED, EXACT, PAGE, PENDING
 from scrapy_simhash.index.rule import Met, Rule, are_equal
 from scrapy_simhash.index.verdict import Place, Row, Status
 from scrapy_simhash.item.addresses import same_site
-from scrapy_simhash.item.evidence import PAGE_BIT
+from scrapy_simhash.item.evidence import PAGE_BIT, Evidence
 from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts
 
 
@@ -173,28 +173,38 @@ def is_unchanged(mine: Row, old: Row | Place, met: Met | None, rule: Rule) -> bo
 
     `met` is that version, if it is a claim.
     """
-    if mine.digest is not None and mine.digest == old.digest:
+    is_of_page, is_bare = _has_values(mine), _is_bare(mine)
+    if not is_bare and mine.digest is not None and mine.digest == old.digest:
         return True
     if EXACT in (mine.compared_by, old.compared_by) or mine.compared_by != old.compared_by:
         return False
-    is_of_page = _has_values(mine)
     is_same = is_of_page or mine.text_digest == old.text_digest
     if not is_same and not (met and _is_same_text(met, rule)):
         return False
+    return _has_same_facts(mine, old, rule, with_page=not is_of_page)
+
+
+def _has_same_facts(mine: Row, old: Row | Place, rule: Rule, *, with_page: bool = True) -> bool:
     if mine.facts is None or old.facts is None:
         return mine.facts == old.facts
     changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(old.facts), rule.ignored)
-    if is_of_page:
+    if not with_page:
         changed = {key for key in changed if not key & PAGE_BIT}
     return not (changed if rule.change_similarity == 1 else changed - {REST_KEY})
 
 
 def _has_values(mine: Row) -> bool:
-    """Whether an item that is compared by its page's text has values of its own.
+    """Whether an item that is compared by its page's text has values of its own, but no text.
 
     Boxes beside these are no part of it, whatever the text.
     """
-    return mine.compared_by == PAGE and Facts.unpack(mine.facts or b"").has_values
+    own = Facts.unpack(mine.facts or b"").own_kinds
+    return mine.compared_by == PAGE and bool(own) and Evidence.REST not in own
+
+
+def _is_bare(mine: Row) -> bool:
+    """Whether an item has nothing but URL, title and state, and stands for the text of its page."""
+    return mine.compared_by == PAGE and not Facts.unpack(mine.facts or b"").own_kinds
 
 
 def _is_same_text(met: Met, rule: Rule) -> bool:
@@ -212,6 +222,9 @@ def adds_text(mine: Row, met: Met) -> bool:
     """Whether a text has pairs of words that a similar one lacks."""
     if met.similarity is None or met.estimated:
         return met.claim.text_digest != mine.text_digest
+    changes = met.changes() if met.changes else None
+    if changes is not None and not any(change.new for change in changes.all):
+        return False  # but for its state
     # From the Jaccard similarity and both sizes.
     common = met.similarity * (mine.size + met.claim.size) / (1 + met.similarity)
     return common < mine.size - 0.5
@@ -275,8 +288,10 @@ def _placed(mine: Row, near: Sequence[Met], place: Place, rule: Rule) -> Decisio
     if not of_group:
         return None
     original = of_group[0]
-    unchanged = is_unchanged(mine, place, None, rule)
     adds = original.differs is not None or adds_text(mine, original)
+    unchanged = is_unchanged(mine, place, None, rule) or (
+        not adds and _has_same_facts(mine, place, rule)
+    )
     if rule.known == "drop" and (unchanged or not adds):
         status: Status = "unchanged" if unchanged else "copy"
         return Decision("duplicate", original, claims=False, status=status, before=place)

@@ -39,6 +39,10 @@ _NO_PAGE = re.compile(r"(?:javascript|mailto|tel):(?!//)", re.IGNORECASE)
 _MEDIA = re.compile(
     r"\.(?:avif|bmp|css|gif|ico|jpe?g|js|mp[34]|png|svg|webp)(?:[?#]|$)", re.IGNORECASE
 )
+# Names of fields of files.
+_FILES = re.compile(
+    r"(?:^|[._])(?:files?|attachments?|downloads?)(?:_?urls?|_?links?)?$", re.IGNORECASE
+)
 # A file for people, and its path.
 _DOWNLOAD = re.compile(
     r"(?:(?:https?|ftp):)?(?://[^/?#]*)?([^?#]*\.(?:7z|apk|avi|bz2|csv|deb|djvu|dmg|docx?|epub|exe|"
@@ -60,14 +64,22 @@ def is_address(name: Name, text: str) -> bool:
     return (_ADDRESS.fullmatch(text) or _SPACED_FILE.fullmatch(text)) is not None
 
 
-def file_of(address: str) -> str:
+def file_of(name: Name, address: str) -> str:
     """The path of a file that an address leads to; "" for a page, a picture or anything else.
 
-    >>> file_of("https://example.com/2024/gazette.pdf?token=7")
+    In a field of files, an address without the name of a file has its query as well.
+
+    >>> file_of(name_of("link"), "https://example.com/2024/gazette.pdf?token=7")
     '/2024/gazette.pdf'
+    >>> file_of(name_of("file_urls"), "https://example.com/download?id=7")
+    '/download?id=7'
     """
-    found = _DOWNLOAD.match(address.strip())
-    return found[1] if found else ""
+    if found := _DOWNLOAD.match(address.strip()):
+        return found[1]
+    if _FILES.search(name.text) and not _MEDIA.search(address):
+        path = place(address.strip()).rstrip("?")
+        return path[path.find("/") :] if "/" in path else path
+    return ""
 
 
 def is_page(address: str, page_url: str) -> bool:

@@ -324,7 +324,7 @@ class _Reading:
             if type(value) is not str
             or "<" in value
             or not is_address(name, value)
-            or file_of(value)
+            or file_of(name, value)
         ]
         if not values:
             self.addresses.add(path)

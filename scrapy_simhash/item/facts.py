@@ -128,13 +128,9 @@ class Facts:
         return type(self)(tuple(records), names, {**other.shown, **self.shown})
 
     @property
-    def has_values(self) -> bool:
-        """Whether the item holds values beside titles, its state, and a text of its own.
-
-        An item with a text is compared by that, even if only a part of it is of the page.
-        """
-        kinds = {kind for key, kind, _ in self.records if not key & PAGE_BIT}
-        return Evidence.REST not in kinds and not kinds <= _NO_VALUES
+    def own_kinds(self) -> set[int]:
+        """The kinds of evidence that the item itself holds, beside titles and its state."""
+        return {kind for key, kind, _ in self.records if not key & PAGE_BIT} - _NO_VALUES
 
     def packed(self) -> bytes:
         """Pack the facts, `RECORD_SIZE` bytes a field."""

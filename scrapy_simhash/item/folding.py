@@ -185,7 +185,7 @@ def _scalar(name: Name, value: Any) -> Folded | None:
 
 def _text(name: Name, text: str) -> Folded | None:
     if is_address(name, text):
-        return Folded(Evidence.FILE, f"f:{path}") if (path := file_of(text)) else None
+        return Folded(Evidence.FILE, f"f:{path}") if (path := file_of(name, text)) else None
     if is_encoded(text):
         return None if text.startswith("data:image") else _data(text.encode(), _decoded(text))
     is_tagged = is_markup(text)

@@ -725,6 +725,8 @@ def test_another_view_of_a_page_may_have_more_of_all_but_codes_and_amounts() -> 
         ("link", "/files/My Report.pdf", "/files/My Answer.pdf"),
         ("episode", "https://cdn.example/17.MP3#t=1", "https://cdn.example/18.mp3"),
         ("files", [{"href": "/a.docx", "size": 1}], [{"href": "/b.docx", "size": 1}]),
+        ("file_urls", ["/download.php?id=1"], ["/download.php?id=2"]),
+        ("download_link", "https://a.example/get/1", "https://a.example/get/2"),
     ],
 )
 def test_a_file_counts_by_its_path_on_one_site(name: str, one: Any, other: Any) -> None:
@@ -738,7 +740,7 @@ def test_a_file_counts_by_its_path_on_one_site(name: str, one: Any, other: Any) 
     [
         ("https://a.example/g.pdf?token=1", "/g.pdf?token=2#page=3"),
         ("/1.jpg", "/2.jpg"),
-        ("/1.html", "/2"),
+        ("/get?id=1&PHPSESSID=4f2a", "/get?id=1"),
     ],
 )
 def test_a_query_a_picture_and_a_page_make_no_other_file(one: str, other: str) -> None:
