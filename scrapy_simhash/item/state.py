@@ -146,7 +146,7 @@ _ONE = re.compile(
 _BEHIND = re.compile(r"\+?[ \n]?((?:[^\s\d:()|,.;!?/•·]++ ?){1,5}+)([\d:(])?")
 _STOP = re.compile(r"[\n|·•.;!?()]")
 _TOKEN, _WORD_BEHIND = re.compile(r"\S+"), re.compile(r" ?([^\s\d]+)")
-_BOX_START, _BOX_END = re.compile(r"(?:^|[\n|·•.!?]) ?$"), re.compile(r" ?(?:$|[\n|·•])")
+_BOX_START, _BOX_END = re.compile(r"(?:^|[\n|·•.!?。」]) ?$"), re.compile(r" ?(?:$|[\n|·•])")
 _LINE_END, _CAPITAL = re.compile(r"[ )]?(?:$|\n)"), re.compile(r" [^\W\d_a-zà-ÿа-я]")
 # Between a label and a number.
 _MARK = re.compile(r" ?[:(|\n][ \n]?| ")
@@ -165,9 +165,14 @@ _COUNTED_BEHIND, _FILLERS = _COUNTED | _STOCKED, phrases("fillers") | _TIMES
 _BEHIND_CJK = re.compile(
     rf" ?[次人条條个個则則件回]? ?(?:{_COUNTED_CJK})|(?: ?(?:{one_of(ago('zh'))}))"
 )
-_AGO_CJK = re.compile(rf" ?(?:{one_of(ago('ja', 'ko'))})(?! ?[^\W\d_a-zA-Z])")
+# In Chinese and Japanese a space ends what stands before it, in Korean a word.
+_ENDS_CJK = rf"(?:(?= ?(?:{_COUNTED_CJK}))|(?![^\W\d_a-zA-Z]| [가-힣]))"
+_DONE_CJK = "に? ?(?:更新|投稿|公開|업데이트|수정|등록|작성)"
+_AGO_CJK = re.compile(rf" ?(?:{one_of(ago('ja', 'ko'))})(?:{_DONE_CJK})?{_ENDS_CJK}")
 _BEFORE_CJK = re.compile(rf"(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}[ \n]?[:(]?[ \n]?$")
-_COUNTER_CJK = re.compile(r" ?(?:[次人条條个個则則件]|[回개회건]?)(?! ?[^\W\d_a-zA-Z])")
+_COUNTER_CJK = re.compile(
+    rf"(?: ?[次人条條个個则則件]| ?[回개회건]|(?! ?[次人条條个個则則件回개회건])){_ENDS_CJK}"
+)
 _CHANGED_CJK = re.compile(
     r"(?<![^\W\d_])(?:最后|最近|最後)?"
     rf"(?:{pattern('changed', *UNSPACED)})[: ]?[: ]?$"
@@ -287,7 +292,8 @@ def _counted_behind(text: str, start: int, end: int) -> int:
     if found := _BEHIND_CJK.match(text, end):
         return found.end()
     before = text[max(0, start - 24) : start]
-    if (found := _AGO_CJK.match(text, end)) and _BOX_START.search(before):
+    is_box = _BOX_START.search(before) or (not before.isascii() and _CHANGED_CJK.search(before))
+    if (found := _AGO_CJK.match(text, end)) and is_box:
         return found.end()
     if not (found := _BEHIND.match(text, end)):
         return 0
@@ -350,7 +356,7 @@ def _labelled(text: str, start: int, end: int) -> int:
         return end if _COUNTER_CJK.match(text, end) else 0
     words, mark = _words_before(text, start)
     one, two = (" ".join(words[-size:]).casefold() for size in (1, 2))
-    is_label = not {one, two}.isdisjoint(_LABELS)
+    is_label = not {one, two}.isdisjoint(_LABELS | _STOCKED)
     if not _MARK.fullmatch(mark) or not (is_label or one in _COUNTED | _ALONE | _DONE):
         return 0
     behind = _WORD_BEHIND.match(text, end)

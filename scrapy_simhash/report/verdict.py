@@ -130,7 +130,7 @@ def remarks(subject: Subject) -> Iterator[str]:
     elif dropped:
         kept = any(drop.has_item for drop in subject.drops)
         more = ", and `scrapy simhash restore` returns those in quarantine" if kept else ""
-        yield f"Nothing was lost: the original of each was stored{more}."
+        yield f"The original of each was stored{more}."
     listed = counts.total() - counts[SAME]
     if len(subject.runs) == 1 and (gone := sum(found) - listed) > 0:
         yield (

@@ -149,6 +149,66 @@ async def test_a_box_beside_the_values_of_an_item_makes_no_version(settings, pag
     assert again.stats[f"changes/{status}"] == 1
 
 
+class TitleSpider(PageSpider):
+    """The URL and the title of a page, as in the first steps."""
+
+    name = "titles"
+
+    def parse(self, response):
+        yield {"url": response.url, "title": response.css("h1::text").get()}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status"),
+    [
+        ("It costs £12.50.", "It costs £13.50.", "changed"),
+        ("Doors are open.", "Doors are not open.", "changed"),
+        ("12 comments. Updated 3 hours ago", "15 comments. Updated 5 hours ago", "unchanged"),
+    ],
+)
+@deferred_f_from_coro_f
+async def test_an_item_of_url_and_title_stands_for_the_text_of_its_page(settings, old, new, status):
+    def page(words: str) -> dict[str, bytes]:
+        return {"/p": layout("shop", "A lamp", paragraphs(*story(1, 180), words))}
+
+    hosts = {"shop.example": page(old)}
+    settings |= {"SIMHASH_KNOWN": "drop"}
+    with serve_hosts(hosts) as through:
+        await crawl(TitleSpider, settings | through, [f"{SHOP}/p"])
+        hosts["shop.example"] = page(new)
+        again = await crawl(TitleSpider, settings | through, [f"{SHOP}/p"])
+    assert again.stats[f"changes/{status}"] == 1
+
+
+class ArticleSpider(PageSpider):
+    """All paragraphs of an article."""
+
+    name = "articles"
+
+    def parse(self, response):
+        yield {"url": response.url, "text": "\n".join(response.css("main p::text").getall())}
+
+
+@pytest.mark.parametrize("known", ["drop", "pass"])
+@deferred_f_from_coro_f
+async def test_a_mirror_that_is_met_first_the_next_day_has_not_changed(settings, known):
+    def stories(visit: int) -> dict[str, bytes]:
+        state = f"Updated {visit + 2} hours ago"
+        texts = [paragraphs(*story(number, 180), state) for number in range(3)]
+        return {f"/{n}": layout("news", title(n), text) for n, text in enumerate(texts)}
+
+    urls = [f"http://{host}.example/{n}" for host in ("one", "two") for n in range(3)]
+    hosts = {"one.example": stories(1), "two.example": stories(1)}
+    settings |= {"SIMHASH_KNOWN": known}
+    with serve_hosts(hosts) as through:
+        first = await crawl(ArticleSpider, settings | through, urls)
+        hosts |= {"one.example": stories(5), "two.example": stories(5)}
+        again = await crawl(ArticleSpider, settings | through, urls[::-1])
+    assert len(first.items) == 3
+    assert "changes/changed" not in again.stats
+    assert len(again.items) == (3 if known == "pass" else 0)
+
+
 class TileSpider(PageSpider):
     name = "tiles"
 

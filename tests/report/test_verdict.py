@@ -44,7 +44,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             [
                 "10 items checked: 3 duplicates dropped (30.0%).",
                 (
-                    "Nothing was lost: the original of each was stored, and `scrapy simhash "
+                    "The original of each was stored, and `scrapy simhash "
                     "restore` returns those in quarantine."
                 ),
             ],
@@ -54,7 +54,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             [
                 "9 items checked: 2 duplicates dropped (22.2%).",
                 (
-                    "Nothing was lost: the original of each was stored, and `scrapy simhash "
+                    "The original of each was stored, and `scrapy simhash "
                     "restore` returns those in quarantine."
                 ),
                 "Compared with earlier crawls: 2 new, 1 removed.",
@@ -72,7 +72,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             [
                 "10 items checked: 5 dropped (50.0%), 4 of them unchanged.",
                 (
-                    "Nothing was lost: the original of each was stored, and `scrapy simhash "
+                    "The original of each was stored, and `scrapy simhash "
                     "restore` returns those in quarantine."
                 ),
             ],
@@ -82,14 +82,14 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             subject({"checked": 10, "dropped": 9, "duplicates": 1}, {"drop": 1, SAME: 4}),
             [
                 "10 items checked: 9 dropped (90.0%), 8 of them unchanged.",
-                "Nothing was lost: the original of each was stored.",
+                "The original of each was stored.",
             ],
         ),
         (
             subject({"checked": 10, "dropped": 9}),
             [
                 "10 items checked: 9 unchanged items dropped (90.0%).",
-                "Nothing was lost: the original of each was stored.",
+                "The original of each was stored.",
             ],
         ),
         (
@@ -103,7 +103,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             subject({"checked": 10, "dropped": 3, "duplicates": 3}, {"drop": 1}),
             [
                 "10 items checked: 3 duplicates dropped (30.0%).",
-                "Nothing was lost: the original of each was stored.",
+                "The original of each was stored.",
                 (
                     "2 of this run's duplicates have no row here: a later run dropped them again, "
                     "they belong to another namespace, or they were pruned."
@@ -114,7 +114,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             subject({"checked": 4, "pages/skipped": 2}, {"skip": 2}),
             [
                 "4 items and pages checked: 2 duplicates dropped (50.0%).",
-                "Nothing was lost: the original of each was stored.",
+                "The original of each was stored.",
             ],
         ),
         (
