@@ -11,8 +11,9 @@ from typing import Any
 from scrapy_simhash.history.advice import Advice
 from scrapy_simhash.history.pairs import Change, Pair
 from scrapy_simhash.history.patterns import Pattern
+from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.item.addresses import host_of
-from scrapy_simhash.item.facts import PAGE, TELLING
+from scrapy_simhash.item.facts import PAGE, REST_OF_ITEM, TELLING
 from scrapy_simhash.item.irrelevant import LEAST, Example
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report.causes import LONGEST_NAME, cause_of, is_view
@@ -20,6 +21,7 @@ from scrapy_simhash.report.subject import Subject
 from scrapy_simhash.report.verdict import changed_fields
 from scrapy_simhash.visible import plural, shortened
 
+_TEXTS = {OF_TEXT, REST_OF_ITEM}
 # Fields that change most items are advised from so many changes on, each from this share on.
 _MANY, _SHARE = 10, 0.25
 
@@ -61,6 +63,15 @@ def find_noise(changes: Iterable[Change], advised: Collection[str] = ()) -> Iter
             f"{count:,} of {total:,} changed items changed only in {listed}. If that does not "
             f"matter, ignore {these}: then these items are unchanged",
             [examples[max(alone, key=len)]],
+        )
+    texts = sum(count for fields, count in together.items() if fields and fields <= _TEXTS)
+    if texts >= _MANY and texts * 2 > total:
+        yield Advice(
+            "SIMHASH_CHANGE_SIMILARITY = 0.9",
+            f"{texts:,} of {total:,} changed items changed only in their text, which "
+            "`scrapy simhash changes --texts` shows. If that is a box beside the article, let the "
+            "spider select the article alone, or lower the similarity: then edits of a few words, "
+            "but for numbers, are no change",
         )
 
 
