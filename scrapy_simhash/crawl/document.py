@@ -158,7 +158,7 @@ class DocumentMaker:
                 return found
             if page.has_one_item:
                 facts = content.facts.joined(says.facts)
-                if content.text:
+                if content.text or content.has_more:
                     facts = facts.with_rest(content.text, self._secret)
                 return cut or found.text, facts, found.page_sketch
             # The facts of the page may be those of its other items.

@@ -222,6 +222,19 @@ def _digest(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
+def is_more(path: str, value: Any, *, in_list: bool = False) -> bool:
+    """Whether a value, or one inside it, is no fact, such as markup or one of several links."""
+    if type(value) is list:
+        return any(is_more(path, inner, in_list=True) for inner in value)
+    if type(value) is dict:
+        return any(is_more(f"{path}.{key}", value[key], in_list=in_list) for key in value)
+    name = name_of(path)
+    if not name.marks.isdisjoint(("silent", "language")):
+        return False
+    is_link = type(value) is str and is_address(name, value)
+    return in_list if is_link else fold(name, value) is None
+
+
 def _date(name: Name, text: str) -> Folded | None:
     """A folded text as the day of a date and its time, if it is one."""
     if name.marks & _NO_DATES or len(text) > 64:

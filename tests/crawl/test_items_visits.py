@@ -149,6 +149,44 @@ async def test_a_box_beside_the_values_of_an_item_makes_no_version(settings, pag
     assert again.stats[f"changes/{status}"] == 1
 
 
+class ArchiveSpider(PageSpider):
+    """An author, and what an item holds of a page's text in another form."""
+
+    name = "archive"
+
+    def __init__(self, urls, form):
+        super().__init__(urls)
+        self.form = form
+
+    def parse(self, response):
+        yield {"url": response.url, "author": "Ann Lee", "held": self.form(response)}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda response: response.css("main").get(),
+        lambda response: response.body,
+        lambda response: [{"part": part} for part in response.css("main p").getall()],
+        lambda response: [
+            response.urljoin(to) for to in response.css("main a::attr(href)").getall()
+        ],
+    ],
+    ids=["markup", "bytes", "parts", "links"],
+)
+@deferred_f_from_coro_f
+async def test_an_item_that_holds_more_than_facts_changes_with_its_page(settings, form):
+    def archived(visit: int) -> bytes:
+        links = f"<p><a href='/{visit}'>More of it</a></p>"
+        return layout("archive", "A story", paragraphs(*story(visit, 180)) + links)
+
+    settings |= {"SIMHASH_KNOWN": "drop"}
+    for visit in range(2):
+        with serve_hosts({"shop.example": {"/a": archived(visit)}}) as through:
+            done = await crawl(ArchiveSpider, settings | through, [f"{SHOP}/a"], form)
+        assert len(done.items) == 1
+
+
 class TileSpider(PageSpider):
     name = "tiles"
 
