@@ -290,6 +290,11 @@ ON_ONE_SITE = {
     "A print view of the page": both(
         page(thing(**STORY)), bare("A heading", thing(**STORY)), to=f"{ONE}/print/1"
     ),
+    "A page at a print URL with another number in its text": both(
+        page(thing(title="Tariff", text=f"{TEXT}<p>Tariff 12345</p>"), heading="Tariff"),
+        bare("Tariff", thing(title="Tariff", text=f"{TEXT}<p>Tariff 54321</p>")),
+        to=f"{ONE}/first/print",
+    ),
     "A print view, its title marked as such, of a page without a main heading": both(
         bare("A heading", TEXT).replace(b"h1>", b"h3>"),
         bare("Print: A heading", TEXT).replace(b"h1>", b"h3>"),

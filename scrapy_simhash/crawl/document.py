@@ -23,6 +23,7 @@ from scrapy_simhash.item.addresses import site
 from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, key_on, read_item, short
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.quality import is_canonical, published_first
+from scrapy_simhash.item.state import without_state
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.item_markup import MarkupReader
 from scrapy_simhash.text.packed import pack_text
@@ -158,7 +159,7 @@ class DocumentMaker:
                 return found
             if page.has_one_item:
                 facts = content.facts.joined(says.facts)
-                if content.text:
+                if content.text or content.has_more:
                     facts = facts.with_rest(content.text, self._secret)
                 return cut or found.text, facts, found.page_sketch
             # The facts of the page may be those of its other items.
@@ -214,7 +215,10 @@ class DocumentMaker:
 
     def _by_text(self, page: Page, identity: _Identity, found: _Text) -> Document | Reason:
         settings, (text, facts, page_sketch) = self.settings, found
-        text = without_site_lines(text, site(page.url))
+        whole, text = text, without_site_lines(text, site(page.url))
+        if text != whole and page_sketch is None:
+            # A new version of the item's own text may differ there alone.
+            facts = facts.with_rest(without_state(whole), self._secret)
         if not text.strip():
             self.stats.count_text(0)
             return "no_text"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,13 +25,13 @@ class Copies:
 
     def __init__(self, here: Callable[..., dict[str, Any]], *, is_needed: bool) -> None:
         self._here, self._is_needed = here, is_needed
-        self._noted: dict[int, list[Row]] = {}
+        self._noted: dict[int, deque[Row]] = {}
 
     def note(self, copies: Iterable[tuple[Row, Row]]) -> None:
         """Note documents that were dropped, each behind its claim: they are recorded later."""
         for claim, mine in copies:
             if mine.facts and _are_of_two_sites(mine, claim):
-                self._noted.setdefault(claim.id, []).append(mine)
+                self._noted.setdefault(claim.id, deque(maxlen=queries.COPIES)).append(mine)
         while len(self._noted) > _REMEMBERED:
             del self._noted[next(iter(self._noted))]
 
@@ -47,9 +48,15 @@ class Copies:
         if not claims or not self._is_needed:
             return {}
         copies = {claim: list(self._noted.get(claim, ())) for claim in claims}
-        here = self._here(ids=sorted(claims))
-        for claim, identity, url, facts, run in connection.execute(queries.copies, here):
-            copies[claim].append(Row(identity=identity, url=url, facts=facts, met=run))
+        unread = {*claims}
+        while unread:
+            here = self._here(ids=sorted(unread))
+            read = connection.execute(queries.copies, here).all()
+            for claim, identity, url, facts, met in read:
+                copies[claim].append(Row(identity=identity, url=url, facts=facts, met=met))
+            # One with more copies than an answer has must not hide those of the others.
+            is_cut = len(read) == queries.COPIES
+            unread = unread.difference(row[0] for row in read) if is_cut else set()
         return copies
 
 

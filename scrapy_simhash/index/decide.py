@@ -258,7 +258,7 @@ def difference(
         return name
     if is_unseen:
         return NOT_COMPARED
-    if changes is not None and Relation.VIEW not in relations:
+    if changes is not None:
         if budget is not None and not budget.allows(mine.size + other.size):
             return NOT_COMPARED
         if name := _difference_of_texts(changes(), relations):

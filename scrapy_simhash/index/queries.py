@@ -17,7 +17,8 @@ from scrapy_simhash.index.verdict import Place, Row
 #: duplicate found by identity.
 COUNTER, BY_IDENTITY, BY_PLACE = -3, -1, -2
 
-#: Copies that are read for a batch: a text that many pages of a site have is soon known as such.
+#: Copies that are read at once, and remembered of a claim: a text that many pages have is soon
+#: known as such.
 COPIES = 512
 
 _claims, _texts, _places = schema.claims.c, schema.texts.c, schema.duplicates.c

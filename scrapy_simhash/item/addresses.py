@@ -36,19 +36,9 @@ _FULL = re.compile(r"(?:https?:)?//[^/?#\x00-\x20]|/(?![/\x00-\x20])")
 # Relative ones that end in the name of a page, before a query and a fragment.
 _RELATIVE = re.compile(r"(?:[^?#:;%\x00-\x20]*/)?[^/?#:;%\x00-\x20]*[^/?#:;%.\x00-\x20](?:[?#]|\Z)")
 _NO_PAGE = re.compile(r"(?:javascript|mailto|tel):(?!//)", re.IGNORECASE)
-_MEDIA = re.compile(
+#: The end of the URL of a picture, a style, or a script.
+MEDIA = re.compile(
     r"\.(?:avif|bmp|css|gif|ico|jpe?g|js|mp[34]|png|svg|webp)(?:[?#]|$)", re.IGNORECASE
-)
-# Names of fields of files.
-_FILES = re.compile(
-    r"(?:^|[._])(?:files?|attachments?|downloads?)(?:_?urls?|_?links?)?$", re.IGNORECASE
-)
-# A file for people, and its path.
-_DOWNLOAD = re.compile(
-    r"(?:(?:https?|ftp):)?(?://[^/?#]*)?([^?#]*\.(?:7z|apk|avi|bz2|csv|deb|djvu|dmg|docx?|epub|exe|"
-    r"flac|gz|iso|m4[abv]|mkv|mobi|mov|mp[34]|msi|od[pst]|og[gv]|pdf|pptx?|ps|rar|rpm|rtf|tar|tgz|"
-    r"wav|webm|xlsx?|xz|zip))(?:[?#]|\Z)",
-    re.IGNORECASE,
 )
 
 
@@ -62,24 +52,6 @@ def is_address(name: Name, text: str) -> bool:
         return False
     text = text.strip()
     return (_ADDRESS.fullmatch(text) or _SPACED_FILE.fullmatch(text)) is not None
-
-
-def file_of(name: Name, address: str) -> str:
-    """The path of a file that an address leads to; "" for a page, a picture or anything else.
-
-    In a field of files, an address without the name of a file has its query as well.
-
-    >>> file_of(name_of("link"), "https://example.com/2024/gazette.pdf?token=7")
-    '/2024/gazette.pdf'
-    >>> file_of(name_of("file_urls"), "https://example.com/download?id=7")
-    '/download?id=7'
-    """
-    if found := _DOWNLOAD.match(address.strip()):
-        return found[1]
-    if _FILES.search(name.text) and not _MEDIA.search(address):
-        path = place(address.strip()).rstrip("?")
-        return path[path.find("/") :] if "/" in path else path
-    return ""
 
 
 def is_page(address: str, page_url: str) -> bool:
@@ -154,7 +126,7 @@ def own_address(
     others = {
         address
         for name, address in found.items()
-        if not _ELSEWHERE.search(name) and not _MEDIA.search(address)
+        if not _ELSEWHERE.search(name) and not MEDIA.search(address)
     }
     return others.pop() if len(others) == 1 else None
 

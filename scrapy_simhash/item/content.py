@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.addresses import (
-    file_of,
     is_address,
     is_other_page,
     is_page,
@@ -23,7 +22,8 @@ from scrapy_simhash.item.columns import collect, only
 from scrapy_simhash.item.digest import digest_of
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup
+from scrapy_simhash.item.files import file_of
+from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup, is_more
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.item.state import without_state
@@ -43,8 +43,7 @@ _GLANCE, _START, _LOOK = 512, 2048, 65_536
 _SHOWN, _LONGEST_SHOWN = 32, 120
 # Characters of a value in which tags do not matter.
 _SHORT = 64
-_TEXTS = (str, Printed)
-_EMPTY = (None, "", b"")
+_TEXTS, _EMPTY = (str, Printed), (None, "", b"")
 _TOKEN = re.compile(r"[A-Za-z0-9]+")
 # What Scrapy's media pipelines tell of a file; only the checksum is the file's own.
 _MEDIA = {"checksum", "path", "status", "url"}
@@ -75,6 +74,7 @@ class ItemContent:
             the order of fields and lists, and the state of an item with an address.
         names_page: whether the item holds the address of its page.
         is_empty: whether it holds nothing else.
+        has_more: whether it holds what is neither text nor fact: markup, data, lists of links.
         published: when the thing itself was published, in epoch seconds, if a field has it.
         canonical: whether the item declares its address, or that of the page, the canonical one.
     """
@@ -85,6 +85,7 @@ class ItemContent:
     digest: bytes | None
     names_page: bool
     is_empty: bool
+    has_more: bool = False
     published: int | None = None
     canonical: bool = False
 
@@ -160,6 +161,7 @@ def read_item(
         digest=digest if is_read else None,
         names_page=reading.names_page,
         is_empty=not kept,
+        has_more=any(is_more(name, value) for name, value in kept.items()),
         published=published_first(everything),
         canonical=is_canonical(everything, (page_url, address)),
     )
@@ -220,8 +222,7 @@ class _Reading:
         self._prose: list[str] = []
         self._names = page_names or PageNames()
         self._start, self._stop = since - _SLACK, now + _SLACK
-        self._page_url = page_url
-        self._ignore = ignore
+        self._page_url, self._ignore = page_url, ignore
 
     def text(self) -> str:
         """The prose of what was read."""

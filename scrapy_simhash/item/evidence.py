@@ -127,7 +127,10 @@ TABLE: Mapping[Evidence, _Cells] = {
     Evidence.STATE: _SAME,
     Evidence.STOCK: _SAME._replace(version=_ALL),
     Evidence.REST: _SAME._replace(version=_BOTH),
-    Evidence.NUMBERS: _PLACE._replace(other_site=_REFERENCE, other_day=_REPLACED),
+    # A print view may have a date more.
+    Evidence.NUMBERS: _PLACE._replace(
+        other_site=_REFERENCE, other_day=_REPLACED, view=_REPLACED, translated=None
+    ),
     Evidence.PASSAGE: _PLACE._replace(close=_0),
     Evidence.NAMES: _PLACE,
 }

@@ -15,8 +15,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from scrapy_simhash.features.tokens import listed, normal
-from scrapy_simhash.item.addresses import file_of, is_address
+from scrapy_simhash.item.addresses import is_address
 from scrapy_simhash.item.evidence import Evidence
+from scrapy_simhash.item.files import file_of
 from scrapy_simhash.item.names import Mark, Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number
 from scrapy_simhash.item.times import is_moment, is_weekday, may_be_date, read_date, read_short_date
@@ -220,6 +221,19 @@ def _decoded(text: str) -> bytes:
 
 def _digest(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
+
+
+def is_more(path: str, value: Any, *, in_list: bool = False) -> bool:
+    """Whether a value, or one inside it, is no fact, such as markup or one of several links."""
+    if type(value) is list:
+        return any(is_more(path, inner, in_list=True) for inner in value)
+    if type(value) is dict:
+        return any(is_more(f"{path}.{key}", value[key], in_list=in_list) for key in value)
+    name = name_of(path)
+    if not name.marks.isdisjoint(("silent", "language")):
+        return False
+    is_link = type(value) is str and is_address(name, value)
+    return in_list if is_link else fold(name, value) is None
 
 
 def _date(name: Name, text: str) -> Folded | None:

@@ -20,9 +20,15 @@ from scrapy_simhash.item.numbers import MAX_TEXT, plain, without_times
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
+# Behind a number it measures: "500 Mbps", "4.5 kW", "3 kg".
+_MEASURE = (
+    r"(?!.*\d ?(?:[kmgt]?(?:b|bit)(?:/s|ps)?|[kmg]?w|[kmg]?hz|k?va?|m?ah?|[km]?g|c?l|[ckm]m|°[cf])"
+    r"\b)"
+)
 _COUNTS = (
+    rf"{_MEASURE}(?:"
     r"\W{0,3}\d.*|\D{0,24}\d[\d.,]*[km万萬]?(?:\D{1,24}\d[\d.,]*)?\D{0,24}"
-    "|(?:no|keine|leave|add|write|be) .{0,30}"
+    "|(?:no|keine|leave|add|write|be) .{0,30})"
 )
 _ANY = re.compile(".*", re.DOTALL)
 
@@ -57,7 +63,7 @@ _STATES = [
         # What buyers think: up to 10 points, or a share.
         (
             "^_(?:average_)?(?:ratings?|stars)(?:_value)?_$|评分",
-            r"\D{0,12}\d(?:[.,]\d+)?(?!\d).{0,40}|\d{1,3} ?[/%].{0,12}",
+            rf"{_MEASURE}(?:\D{{0,12}}\d(?:[.,]\d+)?(?!\d).{{0,40}}|\d{{1,3}} ?[/%].{{0,12}})",
         ),
         (
             _STOCK,

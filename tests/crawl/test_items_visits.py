@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hosts import serve_hosts
 from loopback import PageSpider, crawl
@@ -207,6 +209,61 @@ async def test_a_mirror_that_is_met_first_the_next_day_has_not_changed(settings,
     assert len(first.items) == 3
     assert "changes/changed" not in again.stats
     assert len(again.items) == (3 if known == "pass" else 0)
+
+
+@deferred_f_from_coro_f
+async def test_a_line_that_names_the_site_is_part_of_a_version(settings):
+    """Copies are compared without such lines, as each site has its own."""
+    drawn = random.Random(1)
+    chinese = ["".join(chr(drawn.randrange(0x4E00, 0x9000)) for _ in range(24)) for _ in range(12)]
+
+    def page(firm: str) -> dict[str, bytes]:
+        lines = [*chinese[:6], f"兹授权{firm}为本站www.shop.example独家代理", *chinese[6:]]
+        return {"/a": layout("shop", "A lamp", paragraphs("。".join(lines)))}
+
+    settings |= {"SIMHASH_KNOWN": "drop"}
+    for firm in ("甲乙丙丁公司", "戊己庚辛公司"):
+        with serve_hosts({"shop.example": page(firm)}) as through:
+            done = await crawl(ArticleSpider, settings | through, [f"{SHOP}/a"])
+        assert len(done.items) == 1
+
+
+class ArchiveSpider(PageSpider):
+    """An author, and what an item holds of a page's text in another form."""
+
+    name = "archive"
+
+    def __init__(self, urls, form):
+        super().__init__(urls)
+        self.form = form
+
+    def parse(self, response):
+        yield {"url": response.url, "author": "Ann Lee", "held": self.form(response)}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda response: response.css("main").get(),
+        lambda response: response.body,
+        lambda response: [{"part": part} for part in response.css("main p").getall()],
+        lambda response: [
+            response.urljoin(to) for to in response.css("main a::attr(href)").getall()
+        ],
+    ],
+    ids=["markup", "bytes", "parts", "links"],
+)
+@deferred_f_from_coro_f
+async def test_an_item_that_holds_more_than_facts_changes_with_its_page(settings, form):
+    def archived(visit: int) -> bytes:
+        links = f"<p><a href='/{visit}'>More of it</a></p>"
+        return layout("archive", "A story", paragraphs(*story(visit, 180)) + links)
+
+    settings |= {"SIMHASH_KNOWN": "drop"}
+    for visit in range(2):
+        with serve_hosts({"shop.example": {"/a": archived(visit)}}) as through:
+            done = await crawl(ArchiveSpider, settings | through, [f"{SHOP}/a"], form)
+        assert len(done.items) == 1
 
 
 class TileSpider(PageSpider):

@@ -8,13 +8,14 @@ import pytest
 from claims import article
 from servers import ENGINES, cleared_database
 
+from scrapy_simhash.index import queries
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 
-TEXT = article(1)
+TEXT, OTHER_TEXT = article(1), article(2)
 
 
 @pytest.fixture(params=ENGINES)
@@ -22,12 +23,16 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return cleared_database(request.param, tmp_path)
 
 
-def claim(index: Index, url: str, title: str, *, recorded: bool = True) -> str:
+def document(index: Index, url: str, title: str, text: str = TEXT) -> Document:
     facts = Facts.of({"title": fold(name_of("title"), title)})
-    document = index.document(TEXT, key=url, url=url, facts=facts)
-    (verdict,) = index.execute(claims=[document])
+    return index.document(text, key=url, url=url, facts=facts)
+
+
+def claim(index: Index, url: str, title: str, *, text: str = TEXT, recorded: bool = True) -> str:
+    made = document(index, url, title, text)
+    (verdict,) = index.execute(claims=[made])
     if verdict.kind == "duplicate" and recorded:
-        index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
+        index.execute(duplicates=[Duplicate(made, verdict.match, "drop")])
     index.confirm(verdict)
     return verdict.kind
 
@@ -40,6 +45,26 @@ def test_a_later_process_knows_what_was_dropped(url: str, known: str | None) -> 
     with Index(url, known=known) as index:
         assert claim(index, "http://b.com/2", "Another story") == "unique"
         assert claim(index, "http://c.com/1", "A third story") == "duplicate"
+
+
+def test_many_copies_of_one_item_do_not_hide_those_of_another(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "COPIES", 3)
+    monkeypatch.setattr(queries, "copies", queries.copies.limit(3))
+    with Index(url) as index:
+        for text, place, title in (
+            (OTHER_TEXT, "a.com/original", "A report"),
+            *((OTHER_TEXT, f"b.com/{number}", "A report") for number in range(4)),
+            (TEXT, "a.com/wall", "A wall"),
+            (TEXT, "b.com/story", "A story"),
+        ):
+            claim(index, f"http://{place}", title, text=text)
+    with Index(url) as index:
+        report = document(index, "http://b.com/5", "A report", OTHER_TEXT)
+        story = document(index, "http://b.com/other-story", "Another story", TEXT)
+        verdicts = index.execute(claims=[report, story])
+        assert [verdict.kind for verdict in verdicts] == ["duplicate", "unique"]
 
 
 def test_in_one_process_it_need_not_be_recorded_yet(url: str) -> None:

@@ -574,6 +574,8 @@ def test_a_state_keeps_no_items_apart_and_only_stock_makes_a_version(
     ("name", "one", "other"),
     [
         ("stock", "AAPL", "MSFT"),
+        ("download", "100 Mbps", "500 Mbps"),
+        ("rating", "4.5 kW", "7.5 kW"),
         ("stock_code", "600519", "600520"),
         ("position", "Engineer 2", "Engineer 3"),
         ("rating", "500 W", "900 W"),
