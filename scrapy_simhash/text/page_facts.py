@@ -39,7 +39,7 @@ _JSON_DEPTH, _JSON_THINGS = 4, 64
 # Of tables, definition lists, and lists of labels and values that are made of other elements.
 _TWO_CELLS = etree.XPath(
     "descendant-or-self::tr[count(*)=2][*[2][self::td]]"
-    " | descendant-or-self::dt[following-sibling::*[1][self::dd]]"
+    " | descendant-or-self::dt"
     " | descendant-or-self::*[self::div or self::li or self::p][count(*)=2][not(*/*)][not(a)]"
 )
 _ROWS, _KEY, _CELL = 4096, 40, 80  # of tables; characters of a cell in a row of two
@@ -255,7 +255,15 @@ def _rows(root: HtmlElement) -> list[HtmlElement]:
     """Elements of a label and a value; of a definition list the label."""
     core = tree_core()
     made = None if core is None else core.rows(root)
-    return _TWO_CELLS(root)[:_ROWS] if made is None else made
+    if made is not None:
+        return made
+    found = (
+        row
+        for row in _TWO_CELLS(root)
+        # In XPath the siblings behind each would be counted.
+        if row.tag != "dt" or any(map(_is_definition, islice(row.itersiblings("*"), 1)))
+    )
+    return list(islice(found, _ROWS))
 
 
 def _microdata(
