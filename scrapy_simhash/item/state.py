@@ -21,10 +21,9 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 # Behind a number it measures: "500 Mbps", "4.5 kW", "3 kg".
-_MEASURE = (
-    r"(?!.*\d ?(?:[kmgt]?(?:b|bit)(?:/s|ps)?|[kmg]?w|[kmg]?hz|k?va?|m?ah?|[km]?g|c?l|[ckm]m|°[cf])"
-    r"\b)"
-)
+_UNIT = r" ?(?:[kmgt]?(?:b|bit)(?:/s|ps)?|[kmg]?w|[kmg]?hz|k?va?|m?ah?|[km]?g|c?l|[ckm]m|°[cf])\b"
+_MEASURE = rf"(?!.*\d{_UNIT})"
+_MEASURED = re.compile(_UNIT, re.IGNORECASE)
 _COUNTS = (
     rf"{_MEASURE}(?:"
     r"\W{0,3}\d.*|\D{0,24}\d[\d.,]*[km万萬]?(?:\D{1,24}\d[\d.,]*)?\D{0,24}"
@@ -360,6 +359,8 @@ def _labelled(text: str, start: int, end: int) -> int:
     before = text[max(0, start - 24) : start]
     if not before.isascii() and _BEFORE_CJK.search(before):
         return end if _COUNTER_CJK.match(text, end) else 0
+    if _MEASURED.match(text, end):
+        return 0
     words, mark = _words_before(text, start)
     one, two = (" ".join(words[-size:]).casefold() for size in (1, 2))
     is_label = not {one, two}.isdisjoint(_LABELS | _STOCKED)

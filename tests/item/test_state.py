@@ -167,6 +167,8 @@ EDITS = [
     ("。その3時間前に更新が", "。その5時間前に更新が"),
     ("추천 3 곳을 소개", "추천 5 곳을 소개"),
     ("Stock 34 is a code", "Stock 35 is a code"),
+    ("Download 500 MB of it", "Download 900 MB of it"),
+    ("Downloads: 500 Mbps", "Downloads: 900 Mbps"),
     ("レビュー3選", "レビュー5選"),
     ("출발 3일 전 취소", "출발 5일 전 취소"),
     ("추천 5곳", "추천 6곳"),
