@@ -13,7 +13,7 @@ _FILES = re.compile(
 )
 # A file for people, and its path.
 _DOWNLOAD = re.compile(
-    r"(?:(?:https?|ftp):)?(?://[^/?#]*)?([^?#]*\.(?:7z|apk|avi|bz2|csv|deb|djvu|dmg|docx?|epub|exe|"
+    r"(?:(?:https?|ftp):)?+(?://[^/?#]*+)?+([^?#]*\.(?:7z|apk|avi|bz2|csv|deb|djvu|dmg|docx?|epub|exe|"
     r"flac|gz|iso|m4[abv]|mkv|mobi|mov|mp[34]|msi|od[pst]|og[gv]|pdf|pptx?|ps|rar|rpm|rtf|tar|tgz|"
     r"wav|webm|xlsx?|xz|zip))(?:[?#]|\Z)",
     re.IGNORECASE,

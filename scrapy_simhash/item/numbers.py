@@ -60,7 +60,7 @@ _WITH_TAX = re.compile(
     "|税込|含税|含稅"
 )
 _TIMES = {"k": 1000, "m": 10**6, **dict.fromkeys("万萬만", 10**4), **dict.fromkeys("億亿", 10**8)}
-_THOUSANDS = re.compile(rf"({_NUMBER})(?:([km])(?!\w)| ?([万萬만億亿]))", re.ASCII)
+_THOUSANDS = re.compile(r"[km](?!\w)| ?[万萬만億亿]", re.ASCII)
 _AMOUNT_LENGTH = 64
 
 # Letters of scripts with spaces between words; digits right behind one belong to the word. Behind a
@@ -132,7 +132,7 @@ def amount(text: str, *, expected: bool) -> Amount | None:
     if len(currencies) > 1:
         currencies.discard(1)  # "$" is the sign of other dollars too
     rest = _WITH_TAX.sub(" ", _CURRENCY.sub(" ", text) if signs else text)
-    rest = _THOUSANDS.sub(_in_full, rest) if signs else rest
+    rest = _in_full(rest) if signs else rest
     found = [_canonical(match) for match in _NUMBERS.findall(rest)]
     words = _WORD.findall(_NUMBERS.sub(" ", rest))
     if not found or len(currencies) > 1 or (len(words) > 2 and not expected):
@@ -140,9 +140,15 @@ def amount(text: str, *, expected: bool) -> Amount | None:
     return Amount(_sign(text) + " ".join([*found, *words]), currencies.pop())
 
 
-def _in_full(found: re.Match[str]) -> str:
-    """A number such as "250k" without the letter."""
-    return f"{Decimal(_canonical(found[1])) * _TIMES[found[2] or found[3]]:f}"
+def _in_full(text: str) -> str:
+    """A text with numbers such as "250k" in full."""
+    parts, done = list[str](), 0
+    for found in _NUMBERS.finditer(text):
+        if thousands := _THOUSANDS.match(text, found.end()):
+            value = Decimal(_canonical(found[0])) * _TIMES[thousands[0].strip()]
+            parts += text[done : found.start()], f"{value:f}"
+            done = thousands.end()
+    return "".join([*parts, text[done:]])
 
 
 def _sign(text: str) -> str:
