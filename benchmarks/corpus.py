@@ -12,7 +12,7 @@ is one template of 300 words with 20 to 200 of its own, and a tenth is Chinese. 
 of the real pages in that archive, whose files are named */en/* and */zh/*; words of the text stand
 in place of a sixth of its words, so that no two originals are similar.
 
-Each tool runs in its own process, reads JSON lines and prints how many it keeps. Reported are wall
+Each tool runs in its own process, reads JSON lines and prints how many it keeps. It reports wall
 time, CPU time of all its processes, their peak memory, with and without mapped files, which the
 system can evict, and how many copies and how many other texts it leaves out. The other tools run in
 a simple loop or in their own pipeline, with pairs of words (of characters in Chinese), 128

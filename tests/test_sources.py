@@ -78,6 +78,8 @@ PHRASES = (
     *("is there already", "are there already", "says nothing", "say nothing", "what it says"),
     *("what they say", "what it was told", "is told", "are told", "was told", "is said"),
     *("said of", "told of", "met again"),
+    # The verb stands behind its subject.
+    "(?-i:Given|Known|Left out|Compared|Not compared|Counted|Reported|Stored|Kept) (?:is|are)",
 )
 # They may go on in the next line of a comment.
 PRIVATE = re.compile(
@@ -107,6 +109,8 @@ class TestWords:
 
     def test_such_a_phrase_would_be_found(self):
         assert PRIVATE.search("What it says hangs on the machine.")
+        assert PRIVATE.search("Left out\n    are the numbers.")
+        assert not PRIVATE.search("What is left out is stored.")
         assert not PRIVATE.search("a renewed manewver of changing on")
 
 

@@ -112,6 +112,11 @@ class Changes:
             for one, other in product(mine, _references(change.old))
         )
 
+    @property
+    def touches_numbers(self) -> bool:
+        """Whether either text has a number where they differ, or beside such a place."""
+        return self.has_numbers or any(any(map(_is_number, change.old)) for change in self.all)
+
     def replaces_number(self) -> bool:
         """Whether a number stands in place of a different one."""
         return any(

@@ -32,7 +32,7 @@ from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.item.facts import PAGE
+from scrapy_simhash.item.facts import Values, without_repeated
 from scrapy_simhash.item.quality import address_of, lister_of
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme
@@ -96,7 +96,7 @@ class Pair(NamedTuple):
     @property
     def fields(self) -> dict[str, tuple[str | None, str | None]]:
         """The short values that differ, by name; none if those of one item are not kept."""
-        return differing(self.mine.values, self.stored.values, self.differs)
+        return differing_values(self.mine.values, self.stored.values, self.differs)
 
     @property
     def places(self) -> tuple[Place, Place]:
@@ -273,21 +273,13 @@ def read_contents(namespace: NamespaceRow, wanted: Iterable[Place]) -> dict[Plac
     }
 
 
-def differing(
+def differing_values(
     mine: Mapping[str, str], theirs: Mapping[str, str], first: str | None = None
-) -> dict[str, tuple[str | None, str | None]]:
-    """The short values of two items that differ, by name; none if those of one are not kept.
-
-    Left out are facts of the page that repeat a field.
-    """
+) -> Values:
+    """The short values of two items that differ, by name; none if those of one are not kept."""
     names = sorted({*mine, *theirs}, key=lambda name: (name != first, name))
     both = {name: (theirs.get(name), mine.get(name)) for name in names if mine and theirs}
-    own = {values for name, values in both.items() if not name.startswith(PAGE) or name == first}
-    return {
-        name: (old, new)
-        for name, (old, new) in both.items()
-        if old != new and (name == first or not name.startswith(PAGE) or (old, new) not in own)
-    }
+    return without_repeated({name: one for name, one in both.items() if one[0] != one[1]}, first)
 
 
 def with_contents(

@@ -38,9 +38,9 @@ class Pattern(NamedTuple):
     pages are equal if the duplicates among them are duplicates of the others' items, and of nothing
     else. An item kept because a field differs is not equal.
 
-    The part is named as :class:`~scrapy_simhash.item.addresses.Address` does. Counted are the
-    addresses with it, the addresses in groups of two or more, these groups, and those of them whose
-    pages are not equal. The example is cut to 2,000 characters.
+    The part is named as :class:`~scrapy_simhash.item.addresses.Address` does. The
+    numbers count the URLs with it, the URLs in groups of two or more, these groups, and the groups
+    whose pages are not equal. The example is cut to 2,000 characters.
     """
 
     part: str

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from scrapy_simhash.index import queries
 from scrapy_simhash.index.candidates import Candidates
 from scrapy_simhash.index.verdict import Row
-from scrapy_simhash.item.addresses import same_site
+from scrapy_simhash.index.visits import may_be_one_site
 
 # Claims whose copies are remembered until these are recorded.
 _REMEMBERED = 1024
@@ -30,7 +30,7 @@ class Copies:
     def note(self, copies: Iterable[tuple[Row, Row]]) -> None:
         """Note documents that were dropped, each behind its claim: they are recorded later."""
         for claim, mine in copies:
-            if mine.facts and _are_of_two_sites(mine, claim):
+            if mine.facts and not may_be_one_site(mine.url, claim.url):
                 self._noted.setdefault(claim.id, deque(maxlen=queries.COPIES)).append(mine)
         while len(self._noted) > _REMEMBERED:
             del self._noted[next(iter(self._noted))]
@@ -43,7 +43,7 @@ class Copies:
             for number, claim in found.compared()
             if batch[number].facts
             and claim in rows
-            and _are_of_two_sites(batch[number], rows[claim])
+            and not may_be_one_site(batch[number].url, rows[claim].url)
         }
         if not claims or not self._is_needed:
             return {}
@@ -58,7 +58,3 @@ class Copies:
             is_cut = len(read) == queries.COPIES
             unread = unread.difference(row[0] for row in read) if is_cut else set()
         return copies
-
-
-def _are_of_two_sites(one: Row, other: Row) -> bool:
-    return bool(one.url and other.url) and not same_site(one.url, other.url)

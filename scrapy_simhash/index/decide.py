@@ -23,9 +23,10 @@ from scrapy_simhash.index.visits import (
     Visits,
     is_own,
     judge,
+    may_be_one_site,
     preference,
 )
-from scrapy_simhash.item.addresses import same_site, site, view_of
+from scrapy_simhash.item.addresses import site, view_of
 from scrapy_simhash.item.evidence import Evidence, Relation, Weight, weight
 from scrapy_simhash.item.facts import (
     NUMBERS_OF_TEXT,
@@ -263,8 +264,7 @@ def difference(
             return NOT_COMPARED
         if name := _difference_of_texts(changes(), relations):
             return name
-    is_here = Relation.SAME_SITE in relations or Relation.VERSION in relations
-    if is_here and mine.page_sketch and other.page_sketch:
+    if mine.page_sketch and other.page_sketch and may_be_one_site(mine.url, other.url):
         is_other = containment(mine.page_sketch, other.page_sketch) < REST
         return "(rest of the page)" if is_other else None
     return None
@@ -275,8 +275,7 @@ def _relations(
 ) -> frozenset[Relation]:
     """How a document stands to a claim: which columns of the table of evidence hold."""
     other = met.claim
-    # Without a URL, assume the same site: the stricter rule.
-    here = not (mine.url and other.url) or same_site(mine.url, other.url)
+    here = may_be_one_site(mine.url, other.url)
     is_strict = mode == "always" or any(site(url) in strict for url in (mine.url, other.url))
     found = relations_of(facts, stored, same_site=here or is_strict)
     if mine.identity == other.identity:

@@ -25,7 +25,7 @@ from scrapy_simhash.index.verdict import OF_TEXT, Change, Document, Place, Row, 
 from scrapy_simhash.index.visits import Decision
 from scrapy_simhash.index.writer import in_parts, writing
 from scrapy_simhash.item.addresses import same_site
-from scrapy_simhash.item.facts import OTHERS, UNREADABLE, Facts, changed_facts
+from scrapy_simhash.item.facts import OTHERS, REST_KEY, REST_OF_ITEM, Facts, changed_facts
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.text.packed import pack_bytes, unpack_text
@@ -245,5 +245,5 @@ def _changed_values(
         # Other notations of one value are no change.
         changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(before.facts), ignored)
         names = [name for name in names if name_of(name).key in changed]
-        names += [name for key, name in UNREADABLE.items() if key in changed]
+        names += [REST_OF_ITEM] if REST_KEY in changed else []
     return {name: (old.get(name), new.get(name)) for name in sorted(names)}

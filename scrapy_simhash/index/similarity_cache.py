@@ -29,17 +29,10 @@ def changes_of(new: str, old: str, *, tells_state: bool = True) -> Changes:
     `tells_state` is False if both texts are known to have none.
     """
     changes = Changes.of(new, old)
-    if not tells_state or not _have_numbers(changes):  # as in most copies
+    if not tells_state or not changes.touches_numbers:  # as in most copies
         return changes
     rest, old_rest = without_state(new), without_state(old)
     return changes if rest is new and old_rest is old else Changes.of(rest, old_rest)
-
-
-def _have_numbers(changes: Changes) -> bool:
-    """Whether a number of either text stands where they differ."""
-    return changes.has_numbers or any(
-        word[:1].isdigit() for change in changes.all for word in change.old
-    )
 
 
 class SimilarityCache:

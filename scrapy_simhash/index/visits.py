@@ -272,7 +272,7 @@ def _version(
 
 
 def _is_identical(mine: Row, claim: Row) -> bool:
-    if not _is_one_site(mine.url, claim.url) or mine.compared_by != claim.compared_by:
+    if not may_be_one_site(mine.url, claim.url) or mine.compared_by != claim.compared_by:
         return False
     if mine.compared_by == EXACT:
         return mine.digest == claim.digest
@@ -317,7 +317,9 @@ def _known_elsewhere(
     moved = [
         one
         for one in copies
-        if place is None and one.claim.origin not in met and _is_one_site(mine.url, one.claim.url)
+        if place is None
+        and one.claim.origin not in met
+        and may_be_one_site(mine.url, one.claim.url)
     ]
     if not moved:
         old = best(copies)
@@ -341,5 +343,6 @@ def _known_elsewhere(
     )
 
 
-def _is_one_site(one: str, other: str) -> bool:
+def may_be_one_site(one: str, other: str) -> bool:
+    """Whether two URLs are of one site; True if one is unknown, which is the stricter rule."""
     return not (one and other) or same_site(one, other)

@@ -57,9 +57,9 @@ def is_address(name: Name, text: str) -> bool:
 def is_page(address: str, page_url: str) -> bool:
     """Whether an address is that of the page.
 
-    Not compared are: http or https, the case of the host, a default port, a slash at the end, how
-    characters are quoted, and the fragment unless it is a route ("#!/a", "#/a"). Relative addresses
-    are resolved against the page.
+    The comparison ignores the scheme (http or https), the case of the host, a default port, a slash
+    at the end, percent-encoding, and the fragment unless it is a route ("#!/a", "#/a"). Relative
+    addresses are resolved against the page.
     """
     if address == page_url:
         return True

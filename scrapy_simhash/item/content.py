@@ -22,7 +22,7 @@ from scrapy_simhash.item.columns import collect, only
 from scrapy_simhash.item.digest import digest_of
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.files import file_of
+from scrapy_simhash.item.file_urls import file_of
 from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup, is_more
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.quality import is_canonical, published_first
@@ -74,7 +74,7 @@ class ItemContent:
             the order of fields and lists, and the state of an item with an address.
         names_page: whether the item holds the address of its page.
         is_empty: whether it holds nothing else.
-        has_more: whether it holds what is neither text nor fact: markup, data, lists of links.
+        has_more: whether it holds no text, but more than facts: markup, data, lists of links.
         published: when the thing itself was published, in epoch seconds, if a field has it.
         canonical: whether the item declares its address, or that of the page, the canonical one.
     """
@@ -155,13 +155,13 @@ def read_item(
     told = {name: value for name, value in kept.items() if name not in states}
     digest = digest_of(type(item).__name__, told, facts, reading.addresses, secret)
     return ItemContent(
-        text=reading.text(),
+        text=(text := reading.text()),
         facts=Facts.of(facts, secret, reading.shown),
         address=address,
         digest=digest if is_read else None,
         names_page=reading.names_page,
         is_empty=not kept,
-        has_more=any(is_more(name, value) for name, value in kept.items()),
+        has_more=not text and any(is_more(name, value) for name, value in kept.items()),
         published=published_first(everything),
         canonical=is_canonical(everything, (page_url, address)),
     )

@@ -134,7 +134,6 @@ TABLE: Mapping[Evidence, _Cells] = {
     Evidence.PASSAGE: _PLACE._replace(close=_0),
     Evidence.NAMES: _PLACE,
 }
-_ORDER = tuple(Relation)
 
 # If one of two values is of such a kind, so is their difference.
 _STRONGEST = (Evidence.STATE, Evidence.STOCK, Evidence.SECTION, Evidence.NOTE)
@@ -144,8 +143,8 @@ _NUMERIC = (Evidence.NUMBER, Evidence.AMOUNT)
 @lru_cache(maxsize=1024)
 def weight(kind: Evidence, relations: frozenset[Relation]) -> Weight:
     """What a difference of a kind weighs between two items that stand so to each other."""
-    cells = TABLE[kind]
-    found = (cells[_ORDER.index(one)] for one in relations)
+    cells = TABLE[kind]._asdict()
+    found: list[Weight | None] = [cells[relation.name.lower()] for relation in relations]
     return min(cell for cell in found if cell is not None)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
@@ -13,7 +13,7 @@ from typing import Any, Self
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.item.evidence import PAGE_BIT, Evidence, Record, Relation, differing
 from scrapy_simhash.item.folding import Folded
-from scrapy_simhash.item.names import TITLES, Mark, name_of
+from scrapy_simhash.item.names import TITLES, name_of
 from scrapy_simhash.item.numbers import numbers_in
 from scrapy_simhash.item.state import without_state
 
@@ -22,6 +22,9 @@ from scrapy_simhash.item.state import without_state
 MAX_FIELDS = 64
 #: Bytes of a field: hash of the name (4), kind (1), hash of the value (7), little-endian.
 RECORD_SIZE = 12
+
+#: Both values of fields, by name.
+Values = dict[str, tuple[str | None, str | None]]
 
 #: The prefix of the names of facts of a page.
 PAGE = "page:"
@@ -47,12 +50,8 @@ _NO_VALUES = {Evidence.TITLE, Evidence.STATE, Evidence.NUMBERED, Evidence.NUMBER
 _VERSION, _SHARED_TEXT = frozenset({Relation.VERSION}), frozenset({Relation.SHARED_TEXT})
 
 
-#: Marks of names whose values tell which thing an item is.
-TELLING: frozenset[Mark] = frozenset({"code", "dated", "price", "serial"})
 #: The hash of the name `REST_OF_ITEM`.
 REST_KEY = name_of(REST_OF_ITEM).key
-#: Facts that are hashes, which nobody can read, by the hashes of their names.
-UNREADABLE = {REST_KEY: REST_OF_ITEM}
 _TITLE = 256  # characters of a title that are read for its numbers
 _DIGITS = re.compile(r"\d+")
 # Between the name of a page and that of its site.
@@ -220,6 +219,16 @@ def equal_titles(new: Facts, stored: Facts) -> bool | None:
     titles = {value for name, _, value in new.records if name in TITLES}
     others = {value for name, _, value in stored.records if name in TITLES}
     return bool(titles & others) if titles and others else None
+
+
+def without_repeated(
+    fields: Mapping[str, Sequence[str | None]], first: str | None = None
+) -> Values:
+    """Both values of fields, without facts of the page, other than the first, that repeat them."""
+    both = {name: (old, new) for name, (old, new) in fields.items()}
+    is_own = {name: name == first or not name.startswith(PAGE) for name in both}
+    own = {values for name, values in both.items() if is_own[name]}
+    return {name: values for name, values in both.items() if is_own[name] or values not in own}
 
 
 def numbers(text: str, secret: bytes = b"") -> int:

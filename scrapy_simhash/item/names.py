@@ -1,7 +1,7 @@
 """What the name of a field tells about its value.
 
-Known are the names of schema.org and zyte-common-items, and common names of prices, languages,
-addresses and fetch times. Other names tell nothing.
+It knows the names of schema.org and zyte-common-items, and common names of prices, languages, URLs
+and fetch times. Other names tell nothing.
 """
 
 from __future__ import annotations

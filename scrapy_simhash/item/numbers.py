@@ -180,8 +180,8 @@ def numbers_in(text: str) -> list[str]:
     """The numbers in the first `MAX_TEXT` characters of a text, sorted, with repetitions.
 
     A number does not start inside a word, as in "w123"; ideographs, kana and hangul are not parts
-    of words. A time of day or a version is one number. Left out are times relative to now, as in
-    "5 minutes ago", and when the page was last modified.
+    of words. A time of day or a version is one number. Relative times such as "5 minutes ago" and
+    the date of the page's last modification are ignored.
     """
     text = text[:MAX_TEXT]
     found = _compiled(text, normalised=text.isascii())

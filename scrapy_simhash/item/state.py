@@ -1,9 +1,9 @@
 """What tells the state of a thing when it was fetched, such as the number of its readers.
 
-A copy that is fetched an hour later has another one, so it keeps no copies apart. Known are the
-names of schema.org and, in some languages, of what sites count. A word alone is not enough: "Reads:
-1,204" is state, "Read speed: 550 MB/s" is not. In a text these are counts of readers and times as
-in "5 minutes ago".
+A copy that is fetched an hour later has a different state, so state keeps no copies apart. Field
+names come from schema.org and, in some languages, from what sites count. A word alone is not
+enough: "Reads: 1,204" is state, "Read speed: 550 MB/s" is not. In a text, counters and relative
+times such as "5 minutes ago" are state.
 """
 
 from __future__ import annotations
@@ -209,11 +209,11 @@ Span = tuple[int, int]
 
 @lru_cache(maxsize=8)  # a text is compared with several
 def without_state(text: str) -> str:
-    """A text without what tells its state, as far as it is read for numbers.
+    """Strip the state from a text, as far as it is read for numbers.
 
-    Left out are relative times, when the page was last modified, ratings, and numbers beside a word
-    for readers, comments, reviews and the like, with what they count: they change from one download
-    to the next.
+    This removes what changes between two downloads of a page: relative times, the date of the last
+    modification, ratings, and counters of readers, comments, reviews and the like with the word for
+    what they count.
     """
     normal = plain(text[:MAX_TEXT])
     left = without_times(normal)
@@ -272,7 +272,6 @@ def _changed(text: str, found: re.Match[str]) -> Span | None:
 def _rated(text: str, found: re.Match[str]) -> Span | None:
     """What others think: with the number of these, or of so many stars."""
     start, end = found.span()
-    raters = _RATERS.match(text, end)
     before = text[max(0, start - 24) : start]
     is_decimal = len(found[0]) > 1
     raters = _RATERS.match(text, end) if is_decimal or text[end : end + 2] != " (" else None

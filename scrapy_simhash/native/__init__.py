@@ -81,8 +81,8 @@ class Core(Protocol):
     ) -> list[bytes]:
         """`corpus.plain.Found`, in bytes, of lines of JSON, made without the GIL.
 
-        Given are the names of fields, each with 1 for the text, 2 for the address, 0 for one that
-        is ignored; `table`, `how`, `second` as for `majority`, and the last four arguments of
+        It takes the names of fields, each with 1 for the text, 2 for the address, 0 for one that is
+        ignored; `table`, `how`, `second` as for `majority`, and the last four arguments of
         `bands`; what stands before the text in the digest of an item, the key of hashes, name and
         kind of the fact of the numbers, packed, the fewest shingles and the most characters of a
         text, the sets of hashes `corpus.plain._SIGNS`; the number of the first line.

@@ -319,7 +319,8 @@ PyObject *core_documents(PyObject *Py_UNUSED(module), PyObject *arguments)
     given.with.base = base, given.with.pair = pair;
     if (!read_fields(fields, &given)) {
         if (!is_fold_table(&given.table) || given.with.window < 1 || !are_bins(&given.bins) ||
-            given.secret.len > KEY || given.fact.len != 5 || given.signs.len != SIGNS || given.least < 1) {
+            given.secret.len > KEY || given.fact.len != 5 || given.signs.len != SIGNS ||
+            given.least < 1) {
             PyErr_SetString(PyExc_ValueError, "not the arguments of a plan");
         } else {
             PyThreadState *others = PyEval_SaveThread();

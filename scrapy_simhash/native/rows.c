@@ -143,24 +143,26 @@ static PyObject *find_leaves(PyObject *heading, const Node *start, ElementFactor
     return leaves;
 }
 
-PyObject *core_leaves(PyObject *Py_UNUSED(module), PyObject *heading)
+typedef PyObject *Find(PyObject *element, const Node *node, ElementFactory factory);
+
+/* What is found from an element on; None if lxml has another layout. */
+static PyObject *found_from(PyObject *element, Find *find)
 {
-    if (!is_element(heading))
+    if (!is_element(element))
         return NULL;
-    const Node *node = node_of(heading);
+    const Node *node = node_of(element);
     ElementFactory factory = (ElementFactory)lxml_function("elementFactory", ELEMENT_FACTORY);
     if (!factory)
         return NULL;
-    return node ? find_leaves(heading, node, factory) : Py_NewRef(Py_None);
+    return node ? find(element, node, factory) : Py_NewRef(Py_None);
+}
+
+PyObject *core_leaves(PyObject *Py_UNUSED(module), PyObject *heading)
+{
+    return found_from(heading, find_leaves);
 }
 
 PyObject *core_rows(PyObject *Py_UNUSED(module), PyObject *root)
 {
-    if (!is_element(root))
-        return NULL;
-    const Node *node = node_of(root);
-    ElementFactory factory = (ElementFactory)lxml_function("elementFactory", ELEMENT_FACTORY);
-    if (!factory)
-        return NULL;
-    return node ? find_rows(root, node, factory) : Py_NewRef(Py_None);
+    return found_from(root, find_rows);
 }

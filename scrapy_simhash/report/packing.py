@@ -9,7 +9,7 @@ import zlib
 from collections import Counter
 from typing import Any, NamedTuple
 
-from scrapy_simhash.history.pairs import KEPT, Change, Pair, differing, with_contents
+from scrapy_simhash.history.pairs import KEPT, Change, Pair, differing_values, with_contents
 from scrapy_simhash.item.addresses import site
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.difference import LONGEST, difference
@@ -112,7 +112,7 @@ def _listed(subject: Subject, number: int, row: Pair | Change, detail: int = -1)
     mine, stored = row.mine.values, row.stored.values
     names = {name.lower(): name for name in (*stored, *mine)}
     title = next((names[name] for name in _TITLES if name in names), "")
-    fields = [(name, *both) for name, both in differing(mine, stored).items()]
+    fields = [(name, *both) for name, both in differing_values(mine, stored).items()]
     about = "about " if row.estimated else ""
     if isinstance(row, Change):
         key, original = f"c{number}", row.origin or row.url

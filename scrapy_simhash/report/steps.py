@@ -13,7 +13,7 @@ from scrapy_simhash.history.pairs import Change, Pair
 from scrapy_simhash.history.patterns import Pattern
 from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.item.addresses import host_of
-from scrapy_simhash.item.facts import PAGE, REST_OF_ITEM, TELLING
+from scrapy_simhash.item.facts import PAGE, REST_OF_ITEM
 from scrapy_simhash.item.irrelevant import LEAST, Example
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report.causes import LONGEST_NAME, cause_of, is_view
@@ -22,6 +22,8 @@ from scrapy_simhash.report.verdict import changed_fields
 from scrapy_simhash.visible import plural, shortened
 
 _TEXTS = {OF_TEXT, REST_OF_ITEM}
+# Marks of the names of fields that tell which item it is.
+_TELLING = ("code", "dated", "price", "serial", "title")
 # Fields that change most items are advised from so many changes on, each from this share on.
 _MANY, _SHARE = 10, 0.25
 
@@ -78,7 +80,7 @@ def find_noise(changes: Iterable[Change], advised: Collection[str] = ()) -> Iter
 def _tells(name: str) -> bool:
     """Whether a field tells what an item is."""
     is_own = not name.startswith((PAGE, "("))
-    return not is_own or bool(name_of(name).marks & {*TELLING, "title"})
+    return not is_own or not name_of(name).marks.isdisjoint(_TELLING)
 
 
 def _repeating(subject: Subject) -> Iterator[Advice]:

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
 from scrapy_simhash.index.verdict import OF_TEXT
-from scrapy_simhash.item.facts import PAGE, ROW
+from scrapy_simhash.item.facts import PAGE, ROW, without_repeated
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.visible import plural, shortened
 
@@ -224,11 +224,6 @@ def findings(subject: Subject) -> Iterator[Finding]:
 
 def changed_fields(change: Change) -> list[tuple[str, str | None, str | None]]:
     """The fields that changed with both values, without facts of the page that repeat one."""
-    own = [values for name, values in change.fields.items() if not name.startswith(PAGE)]
-    found = [
-        (name, values[0], values[1])
-        for name, values in change.fields.items()
-        if not name.startswith(PAGE) or values not in own
-    ]
+    found = [(name, *values) for name, values in without_repeated(change.fields).items()]
     is_text = change.status == "changed" and change.similarity not in {None, 1.0}
     return [*found, (OF_TEXT, None, None)] if is_text and OF_TEXT not in change.fields else found

@@ -50,8 +50,8 @@ def compare(count: int, seed: int, order=None, **options):
     documents = documents_of(plan, items(count, seed))
     order = list(range(count)) if order is None else order
     with pytest.MonkeyPatch.context() as patch:
-        for module in (greedy, copies):
-            patch.setattr(module, "same_site", lambda *_: True)
+        patch.setattr(greedy, "same_site", lambda *_: True)
+        patch.setattr(copies, "may_be_one_site", lambda *_: True)
         # A corpus has all texts at hand; an index reads those of the nearest claims.
         patch.setattr(candidates, "TEXTS", 1000)
         made = decide_corpus(sketches_of(documents, plan), plan, np.array(order, np.uint32))

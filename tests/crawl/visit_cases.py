@@ -5,7 +5,7 @@ in, what is expected of it: with both values of SIMHASH_KNOWN, or with `pass` or
 
     unchanged a b, changed c price:10>9, moved d from:e
 
-A status comes before the addresses. Stored are, with `pass`, all but copies; with `drop` what is
+A status comes before the addresses. With `pass` all but copies is stored; with `drop` what is
 new or changed. `/stored` or `/left` behind a status says otherwise; the status `?` is not compared.
 What follows addresses is expected of each: `name:old>new` of a field that differs (others may not
 differ), `from:address`, `back`. `removed 1` is the stat. A `*` marks what a quick run crawls, too.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simhash.history.pairs import differing
+from scrapy_simhash.history.pairs import differing_values
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from scrapy_simhash.history.pairs import differing
     ids=["one differs", "others are missing", "the reason first", "not kept", "none"],
 )
 def test_what_differs_is_given_with_both_values(mine, theirs, first, found):
-    assert [*differing(mine, theirs, first).items()] == [*found.items()]
+    assert [*differing_values(mine, theirs, first).items()] == [*found.items()]
