@@ -21,6 +21,7 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.item.addresses import site
 from scrapy_simhash.item.content import MIN_PROSE, read_facts
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.names import TITLES
@@ -101,7 +102,7 @@ class PageText:
 
     @cached_property
     def _says(self) -> PageReader | None:
-        return None if isinstance(self._root, str) else PageReader(self._root)
+        return None if isinstance(self._root, str) else PageReader(self._root, site(self.page.url))
 
     @cached_property
     def facts(self) -> Facts:

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 #: The version of these tables, to be raised with every change. Others are refused.
-VERSION = 13
+VERSION = 14
 
 #: Which claims of a run are invalidated: those in a state below this number.
 NONE_INVALIDATED, PENDING_INVALIDATED, ALL_INVALIDATED = 0, 1, 2

@@ -18,6 +18,12 @@ Record = tuple[int, int, int]
 #: This bit of the hash of a name tells that it is a fact of the page, not a field of the item.
 PAGE_BIT = 1 << 31
 
+#: Bits of the value of a date; the others are the hash of its day and month in ascending order.
+#: They are 1 if the first of these is known to be the month, and 2 if the second is; if neither is
+#: known, as in "03/04/2024", 3 if the first stands in front, and 0 if the second does.
+DAY_BITS = 0b11
+CLEAR_DAYS = (1, 2)
+
 
 class Evidence(IntEnum):
     """A kind of evidence, as it is stored with a fact. Those above `AMOUNT` are its currencies."""
@@ -199,8 +205,21 @@ def _kind(stored: int) -> Evidence:
     return Evidence(min(stored, Evidence.AMOUNT))
 
 
+def are_other_days(value: int, other: int) -> bool:
+    """Whether two dates can't be one day; "03/04/2024" may be the day of 3 April or of 4 March.
+
+    Two such dates are written in the same order, so they are one day only if both numbers agree.
+    """
+    if (value ^ other) & ~DAY_BITS:
+        return True
+    one, two = value & DAY_BITS, other & DAY_BITS
+    return one != two and (one in CLEAR_DAYS) == (two in CLEAR_DAYS)
+
+
 def _differ(one: tuple[int, int], other: tuple[int, int]) -> bool:
     (kind, value), (other_kind, other_value) = one, other
+    if kind == other_kind == Evidence.DATE:
+        return are_other_days(value, other_value)
     if value != other_value:
         return True
     # An amount without a sign may be in any currency.

@@ -7,11 +7,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import product, starmap
 from types import MappingProxyType
 from typing import Any, Self
 
 from scrapy_simhash.features.tokens import tokens
-from scrapy_simhash.item.evidence import PAGE_BIT, Evidence, Record, Relation, differing
+from scrapy_simhash.item.evidence import (
+    CLEAR_DAYS,
+    DAY_BITS,
+    PAGE_BIT,
+    Evidence,
+    Record,
+    Relation,
+    are_other_days,
+    differing,
+)
 from scrapy_simhash.item.folding import Folded
 from scrapy_simhash.item.names import TITLES, name_of
 from scrapy_simhash.item.numbers import numbers_in
@@ -99,7 +109,7 @@ class Facts:
         if rest:
             texts = (f"{name_of(name).key}={fields[name].text}" for name in rest)
             _add(values, names, OTHERS, Folded(Evidence.TEXT, "\x1f".join(texts)))
-        records = [(key, value.kind, _hash(value.text, secret)) for key, value in values.items()]
+        records = [(key, value.kind, _value(value, secret)) for key, value in values.items()]
         for key, name, value in _numbered({name: fields[name] for name in chosen}, secret):
             records.append((key, Evidence.NUMBERED, value))
             names.setdefault(key, name)
@@ -211,7 +221,7 @@ def _have_other_days(new: Facts, stored: Facts) -> bool:
     mine, theirs = (
         {value for _, kind, value in one.records if kind == Evidence.DATE} for one in (new, stored)
     )
-    return bool(mine and theirs) and mine.isdisjoint(theirs)
+    return bool(mine and theirs) and all(starmap(are_other_days, product(mine, theirs)))
 
 
 def equal_titles(new: Facts, stored: Facts) -> bool | None:
@@ -266,6 +276,18 @@ def _times(fields: Mapping[str, Folded]) -> dict[str, Folded]:
         for (part, kind), text in zip(_TIMES.items(), value.time, strict=False)
         if text
     }
+
+
+def _value(folded: Folded, secret: bytes) -> int:
+    """The hash of a value; of a date, see `days_of`."""
+    if folded.kind != Evidence.DATE:
+        return _hash(folded.text, secret)
+    day, _, other = folded.text.removeprefix("t:").partition("|")
+    # None, as in "spring", is one that is known.
+    numbers = sorted(day.split("-")) if folded.time else [day]
+    is_first = day == "-".join(numbers)
+    bits = (3 if is_first else 0) if other else CLEAR_DAYS[not is_first]
+    return _hash("-".join(numbers), secret) & ~DAY_BITS | bits
 
 
 def _hash(text: str, secret: bytes) -> int:

@@ -245,7 +245,7 @@ def _date(name: Name, text: str) -> Folded | None:
         written = read_short_date(text)
     if written is None or not written.days:
         return None
-    # Two days, in their order, where either number may be the month.
+    # Two days where either number may be the month.
     return Folded(Evidence.TEXT, f"t:{'|'.join(written.days)}", written[1:])
 
 

@@ -53,7 +53,14 @@ _PLAIN = re.compile(
 _TWO_DECIMALS = re.compile(r"[+−-]?(?:\d{1,3}(?:[ '’.,]\d{3})+|\d+)[.,]\d\d", re.ASCII)
 _SPACES = re.compile("[ '’]")
 _WORD = re.compile(r"[\w%/]+")
-# A price is what is paid, whether its tax is mentioned or not.
+# A price is what is paid, whether its tax is mentioned or not, and what a shop calls it.
+_CALLED = re.compile(
+    r"\A(?:(?:(?:guide|asking|sale|our|current|list|unit) )?price|guide|from|only|now|just"
+    r"|offers (?:over|around|in (?:excess|the region) of)|o\.?i\.?[re]\.?o\.?"
+    r"|preis|ab|nur|jetzt|prix|à partir de|seulement|precio|desde|sólo|solo|preço|a partir de|por"
+    r"|prezzo|da|цена|от|售价|价格|现价|单价|仅售?|販売価格|価格|가격|판매가)"
+    r"\s?[:：]? ?(?=[^\w\s]|\d|[a-z]{3} ?\d)"
+)
 _TAX = "(?:mwst|ust|vat|gst|iva|tva|btw|tax(?:es)?)"
 _WITH_TAX = re.compile(
     rf"(?<!\w)(?:inc?k?l(?:\.|usive|uding)? {_TAX}|{_TAX} inc?k?l(?:\.|\w*)|ttc)(?!\w)"
@@ -131,6 +138,7 @@ def amount(text: str, *, expected: bool) -> Amount | None:
     currencies = {_PLACES.get(sign, 0) for sign in signs} or {0}
     if len(currencies) > 1:
         currencies.discard(1)  # "$" is the sign of other dollars too
+    text = _CALLED.sub("", text)
     rest = _WITH_TAX.sub(" ", _CURRENCY.sub(" ", text) if signs else text)
     rest = _in_full(rest) if signs else rest
     found = [_canonical(match) for match in _NUMBERS.findall(rest)]

@@ -87,10 +87,13 @@ def page_facts(root: HtmlElement) -> dict[str, Any]:
 
 
 class PageReader:
-    """Reads the facts of a page: nothing before it is asked for, and each part once."""
+    """Reads the facts of a page: nothing before it is asked for, and each part once.
 
-    def __init__(self, root: HtmlElement) -> None:
-        self._root = root
+    The registrable domain, where known, tells the name of the site in a title.
+    """
+
+    def __init__(self, root: HtmlElement, domain: str = "") -> None:
+        self._root, self._domain = root, domain
 
     @cached_property
     def _markup(self) -> Markup:
@@ -99,7 +102,7 @@ class PageReader:
     @cached_property
     def titles(self) -> Titles:
         """The names of the page."""
-        return find_titles(self._markup)
+        return find_titles(self._markup, self._domain)
 
     @cached_property
     def _surroundings(self) -> set[HtmlElement]:

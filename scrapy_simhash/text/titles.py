@@ -34,6 +34,11 @@ _SHOWN = re.compile(
 )
 
 
+_SEPARATOR = re.compile(_BREAK)
+# Words beside a site's own name, in its name.
+_BESIDE = frozenset(("the", "mobile", "online", "news"))
+
+
 class Titles(NamedTuple):
     """The names of a page; `element` is that of the heading, if there is one."""
 
@@ -42,29 +47,42 @@ class Titles(NamedTuple):
     title: str
 
 
-def find_titles(markup: Markup) -> Titles:
+def find_titles(markup: Markup, domain: str = "") -> Titles:
     """The heading of the page, and its title: the heading if the title holds it.
 
     Many sites put their own name into the title, and some into a heading above that of the page,
     which a print view lacks. The heading is the last h1 that the title holds, or else the first in
     og:title, or else the first; a logo only if there is no other. Words that tell how the page is
-    shown, such as "Print view", are no part of its title.
+    shown, such as "Print view", are no part of its title, and neither is a last part that names the
+    domain.
     """
     title = _SHOWN.sub("", markup.title)
     markup = markup._replace(title=title)
+    title = _without_site(title, domain)
     headings = [(element, heading) for element, heading in markup.headings if heading]
     if not headings:
         return Titles(None, "", title)
-    headings = [one for one in headings if not _is_logo(*one, title)] or headings
-    if inside := [one for one in headings if _contains(title, one[1])]:
+    headings = [one for one in headings if not _is_logo(*one, markup.title)] or headings
+    if inside := [one for one in headings if _contains(markup.title, one[1])]:
         element, heading = inside[-1]
         if not _is_site_name(element, heading, markup):
-            title = heading + _goes_on(title, heading)
+            title = heading + _goes_on(markup.title, heading)
     else:
         elsewhere = markup.metas.get("og:title", "")
         shared = (one for one in headings if _contains(elsewhere, one[1]))
         element, heading = next(shared, headings[0])
     return Titles(element, heading, title)
+
+
+def _without_site(title: str, domain: str) -> str:
+    """A title without its last part, if that is the name of the site as its domain has it."""
+    name = domain.partition(".")[0].replace("-", "")
+    *_, last = None, *_SEPARATOR.finditer(title)
+    if not name or last is None:
+        return title
+    words = fold(title[last.end() :]).split()
+    own = [word for word in words if word not in _BESIDE]
+    return title[: last.start()] if name in ("".join(words), "".join(own)) else title
 
 
 def _goes_on(title: str, heading: str) -> str:

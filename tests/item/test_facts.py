@@ -223,6 +223,9 @@ AMOUNTS = [
     ["12.490 € inkl. MwSt.", "€12,490 incl. VAT", "12490 EUR TTC", "12.490 € IVA incluido"],
     ["£250k", "GBP 250,000", "£250,000 including VAT", "£0.25m"],
     ["2.5万元", "25,000元", "人民币25000"],
+    ["£195,000", "Guide price £195k", "Offers over £195,000.00", "Price: GBP 195000"],
+    ["1.200 €", "ab 1.200 €", "Preis: 1 200 EUR", "à partir de 1 200 €"],
+    ["1,200元", "售价：1200元", "仅 ¥1200"],
     ["C$5", "CAD 5.00", "$5 CAD"],
     ["R$ 19,90", "19.90 BRL"],
     ["£30,000 - £40,000", "30,000-40,000 GBP", "£30000 – £40000"],
@@ -774,6 +777,8 @@ def test_a_time_of_day_may_be_missing_from_a_date() -> None:
         ("3.5.24", "3 May 2024"),
         ("05/13/99", "1999-05-13"),
         ("12/05/24", "12/05/2024"),
+        ("12/05/24", "12 May 2024"),
+        ("12/05/24", "2024-12-05T10:15"),
     ],
 )
 def test_a_year_may_have_two_digits_in_a_date(short: str, full: str) -> None:
@@ -784,11 +789,21 @@ def test_a_year_may_have_two_digits_in_a_date(short: str, full: str) -> None:
     assert on_one_site(one, two) == "release"
 
 
+@pytest.mark.parametrize("either", ["03/04/2024", "3/4/2024 10:15"])
+def test_a_date_is_that_of_another_notation_if_its_month_may_be(either: str) -> None:
+    for same in ("2024-04-03", "2024-03-04", "3 April 2024", "March 4, 2024", "03/04/2024"):
+        assert on_one_site({"date": either}, {"date": same}) is None
+        assert on_one_site({"date": same}, {"date": either}) is None
+    for other in ("2024-04-04", "3 May 2024", "04/03/2024", "04/04/2024", "3 April 2023"):
+        assert on_one_site({"date": either}, {"date": other}) == "date"
+        assert on_one_site({"date": other}, {"date": either}) == "date"
+    assert on_one_site({"date": "2024-04-03"}, {"date": "2024-03-04"}) == "date"
+
+
 @pytest.mark.parametrize(
     ("name", "one", "other"),
     [
         ("date", "12/05/24", "05/12/24"),
-        ("date", "12/05/24", "12 May 2024"),  # or 5 December
         ("date", "13/05/24", "13/05/23"),
         ("date", "13/05/24", "1924-05-13"),
         ("date", "13.05.24 a", "13.05.24 t"),

@@ -10,7 +10,7 @@ from scrapy_simhash.item.content import read_facts
 from scrapy_simhash.item.evidence import Relation
 from scrapy_simhash.item.facts import MAX_FIELDS, ROW, Facts, conflict
 from scrapy_simhash.text.html import parse_html
-from scrapy_simhash.text.page_facts import page_facts
+from scrapy_simhash.text.page_facts import PageReader, page_facts
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -41,6 +41,24 @@ def linked_data(data: object) -> str:
 def test_a_title_that_holds_the_heading_is_the_heading(title: str) -> None:
     found = facts("<h1>Goats at sea</h1>", f"<title>{title}</title>")
     assert found == {"page:title": "Goats at sea", "page:heading": "Goats at sea"}
+
+
+@pytest.mark.parametrize(
+    ("title", "named"),
+    [
+        ("Goats at sea - Island Post", "Goats at sea"),
+        ("Goats at sea | The Island Post Online", "Goats at sea"),
+        ("Goats at sea – ISLAND-POST", "Goats at sea"),
+        ("Goats at sea | Isles | Island Post", "Goats at sea | Isles"),
+        ("Goats at sea - Island Post Berlin", "Goats at sea - Island Post Berlin"),
+        ("Island Post", "Island Post"),
+        ("Goats of the Island Post", "Goats of the Island Post"),
+    ],
+)
+def test_a_name_of_the_site_as_in_its_domain_is_no_part_of_a_title(title: str, named: str) -> None:
+    root = tree(f"<html><head><title>{title}</title></head><body><p>Goats.</body></html>")
+    assert PageReader(root, "island-post.example").facts == {"page:title": named}
+    assert page_facts(root) == {"page:title": title}
 
 
 @pytest.mark.parametrize("added", [" in Ashford", ", Ashford", " Stoke-on-Trent", " at sea"])
