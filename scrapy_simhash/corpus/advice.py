@@ -15,7 +15,7 @@ from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.corpus.workers import ADDRESS
 from scrapy_simhash.db.values import EXACT
-from scrapy_simhash.features.changes import Change, Changes
+from scrapy_simhash.features.changes import Changes, WordEdit
 from scrapy_simhash.item.content import short
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT
 from scrapy_simhash.item.irrelevant import (
@@ -205,7 +205,7 @@ def _grows(later: str, earlier: str) -> bool:
 def _words(reason: str, new: str, old: str) -> tuple[str, str]:
     """The words of two texts where they differ most."""
 
-    def weight(change: Change) -> tuple[bool, int]:
+    def weight(change: WordEdit) -> tuple[bool, int]:
         words = [*change.new, *change.old]
         has_digits = any(map(str.isdigit, "".join(words)))
         return reason == NUMBERS_OF_TEXT and has_digits, len(words)

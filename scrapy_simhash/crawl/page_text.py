@@ -22,14 +22,15 @@ from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.addresses import site
-from scrapy_simhash.item.content import MIN_PROSE, read_facts
+from scrapy_simhash.item.content import read_facts
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.names import TITLES
+from scrapy_simhash.item.prose import MIN_PROSE
 from scrapy_simhash.simhash.measure import common
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.markup import short
 from scrapy_simhash.text.page import PageContent, read_page
-from scrapy_simhash.text.page_facts import PageReader
+from scrapy_simhash.text.page_facts import PageFacts
 
 #: Why a page has no text to compare.
 NoText = Literal["no_text", "no_main_text", "not_text", "too_complex", "too_large"]
@@ -101,8 +102,8 @@ class PageText:
         return "no_main_text" if says.text.strip() and not says.is_representative else says
 
     @cached_property
-    def _says(self) -> PageReader | None:
-        return None if isinstance(self._root, str) else PageReader(self._root, site(self.page.url))
+    def _says(self) -> PageFacts | None:
+        return None if isinstance(self._root, str) else PageFacts(self._root, site(self.page.url))
 
     @cached_property
     def facts(self) -> Facts:

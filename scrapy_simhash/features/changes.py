@@ -24,15 +24,17 @@ PASSAGE, SHORT_PASSAGE, SHARE = 12, 4, 1 / 16
 
 # Fewer shared pairs of words between two differing places are chance.
 _CHANCE = 3
-# Words of a name, and how often it has to be exchanged.
-_NAME, _REPEATED = 4, 3
+# Words of a name.
+_NAME_WORDS = 4
+# How often a name has to be exchanged.
+_EXCHANGES = 3
 # Digits of a reference: neither a year nor a time.
 _REFERENCE = 5
 # Places of a pair of words that are looked at: a hostile text repeats one pair all along.
 _PLACES = 64
 
 
-class Change(NamedTuple):
+class WordEdit(NamedTuple):
     """Words of the new text and those that the old one has in their place; either may be empty.
 
     `before` and `after` are the words around them, which both texts have; "" at the end of a text.
@@ -54,7 +56,7 @@ class Changes:
         is_cut: whether the earlier one is longer.
     """
 
-    all: Sequence[Change]
+    all: Sequence[WordEdit]
     length: float
     is_cut: bool = False
 
@@ -68,11 +70,11 @@ class Changes:
         if made is None:
             made = core.changes(normal(new), normal(old), fold_table(), True)
         found, *words = made  # type: ignore[misc]  # a normalised text is never refused
-        changes = [Change(a.split(), b.split(), *around) for a, b, *around in found]
+        changes = [WordEdit(a.split(), b.split(), *around) for a, b, *around in found]
         return cls._of(changes, *words)
 
     @classmethod
-    def _of(cls, changes: Sequence[Change], new: float, old: float) -> Changes:
+    def _of(cls, changes: Sequence[WordEdit], new: float, old: float) -> Changes:
         return cls(changes, min(new, old), new < old)
 
     def __bool__(self) -> bool:
@@ -94,14 +96,16 @@ class Changes:
         exchanged = [
             (tuple(change.new), tuple(change.old))
             for change in self.all
-            if change.new and change.old and not any(_has(one, _NAME + 0.5) for one in change[:2])
+            if change.new
+            and change.old
+            and not any(_has(words, _NAME_WORDS + 0.5) for words in change[:2])
         ]
         repeated = [
             count
             for pair, count in Counter(exchanged).items()
             if count > 1 and not _is_other_form(*pair)
         ]
-        return max(repeated, default=0) >= _REPEATED and 2 * sum(repeated) >= len(exchanged)
+        return max(repeated, default=0) >= _EXCHANGES and 2 * sum(repeated) >= len(exchanged)
 
     def replaces_reference(self) -> bool:
         """Whether a long number stands in place of another one, as of a file or a job ad."""
@@ -141,7 +145,7 @@ class Changes:
         )
 
 
-def _changes(new: Sequence[str], old: Sequence[str]) -> list[Change]:
+def _changes(new: Sequence[str], old: Sequence[str]) -> list[WordEdit]:
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, pair in enumerate(pairwise(old)):
         places[pair].append(place)
@@ -153,18 +157,18 @@ def _changes(new: Sequence[str], old: Sequence[str]) -> list[Change]:
         mine = new[start + 1 if before else 0 : end if after else len(new)]
         first, last = _between(places, before, after, len(old))
         around = before[1] if before else "", after[0] if after else ""
-        changes.append(_without_ends(Change(mine, old[first:last], *around)))
+        changes.append(_without_ends(WordEdit(mine, old[first:last], *around)))
     return changes
 
 
-def _without_ends(change: Change) -> Change:
+def _without_ends(change: WordEdit) -> WordEdit:
     """A change without the words that both texts have at its beginning or end."""
     new, old, before, after = change
     most = min(len(new), len(old))
     start = next((at for at in range(most) if new[at] != old[at]), most)
     most -= start
     end = next((at for at in range(most) if new[-1 - at] != old[-1 - at]), most)
-    return Change(
+    return WordEdit(
         new[start : len(new) - end],
         old[start : len(old) - end],
         new[start - 1] if start else before,

@@ -27,7 +27,8 @@ _LONGEST = 30
 _JOINER = "\u034f"  # the combining grapheme joiner, across which marks are not sorted
 # Longer texts are normalised up to so many characters that change, counted after the change. Some
 # take half a microsecond, each is normalised several times, and a page may have a million of them.
-_LONG, _MOST_CHANGED = 1 << 15, 100_000
+_LONG = 1 << 15
+_MOST_CHANGED = 100_000
 # Marks that count as letters until they are normalised; the last two are single in NFC.
 _HIDDEN_MARKS = {
     mark: unicodedata.normalize("NFD", mark) for mark in ("\u0344", "\u0f73", "\u0f75", "\u0f81")

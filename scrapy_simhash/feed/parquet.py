@@ -19,13 +19,19 @@ from scrapy_simhash.feed.source import (
     optional,
 )
 
-# Rows that are written as a group, the most columns, and the most elements in a list of the footer.
-_GROUP, _COLUMNS, _ELEMENTS = 16 * 1024, 10_000, 100_000
+# Rows that are written as a group.
+_GROUP = 16 * 1024
+# The most columns.
+_COLUMNS = 10_000
+# The most elements in a list of the footer.
+_ELEMENTS = 100_000
 # The most values in lists, and bytes, that become objects at a time.
 _MOST = (MOST_VALUES, MOST_BYTES)
 _TOO_LARGE = "a row has more than 500,000 values or 16 MiB"
-# Rows that are read at a time, at most, and their bytes if there are several.
-_ROWS, _BATCH = 1024, 64 << 20
+# The most rows that are read at a time.
+_ROWS = 1024
+# The most bytes of these, if there are several.
+_BATCH = 64 << 20
 
 
 def pyarrow() -> Any:

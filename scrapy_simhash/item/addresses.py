@@ -298,7 +298,8 @@ def _place(url: str) -> tuple[str, str]:
 
 
 # Longer URLs, and those with more parameters, are not taken apart: hostile sites make any number.
-_MAX_LENGTH, _MAX_PARAMETERS = 2000, 16
+_LONGEST_URL = 2000
+_MOST_PARAMETERS = 16
 
 # What calendars and facets append to a path: /2031/05, /2031-05-03, /color=red.
 _YEAR = re.compile(r"(?:19|20|21)\d\d")
@@ -327,7 +328,7 @@ class Address:
     @classmethod
     def of(cls, url: str) -> Address | None:
         """Take a URL apart; None if it is not an HTTP URL, or too long."""
-        if len(url) > _MAX_LENGTH:
+        if len(url) > _LONGEST_URL:
             return None
         try:
             split = split_url(url)
@@ -335,7 +336,7 @@ class Address:
             return None
         given = sorted(filter(None, split.query.split("&")))
         is_web = split.scheme in {"http", "https"} and split.netloc
-        if not is_web or len(given) > _MAX_PARAMETERS:
+        if not is_web or len(given) > _MOST_PARAMETERS:
             return None
         path = split.path or "/"
         # A path that consists of dates and facets has no folder.

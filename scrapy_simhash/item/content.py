@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.addresses import (
     is_address,
     is_other_page,
@@ -25,26 +23,22 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.file_urls import file_of
 from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup, is_more
 from scrapy_simhash.item.names import Name, is_inside, name_of
+from scrapy_simhash.item.prose import GLANCE, MIN_PROSE, is_prose
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.times import is_moment, is_relative, is_within
 from scrapy_simhash.item.values import Printed, flat, read_fields
 
-#: Distinct shingles from which on a value is prose. 20 to 64 gave the same results on stories,
-#: offers and rows; 8 to 16 take long headlines for prose.
-MIN_PROSE = 32
-# Mean number of shingles a line from which on a list is prose: paragraphs, not tags.
-_MIN_LINE = 8
 # Seconds by which clocks may differ.
 _SLACK = 60.0
-# Prose shows in the first 512 characters of most values, in 2,048 of nearly all, or not at all.
-_GLANCE, _START, _LOOK = 512, 2048, 65_536
-# Short values that are kept of an item, and their characters.
-_SHOWN, _LONGEST_SHOWN = 32, 120
+# Short values that are kept of an item.
+_SHOWN = 32
+# Their characters.
+_LONGEST_SHOWN = 120
 # Characters of a value in which tags do not matter.
 _SHORT = 64
-_TEXTS, _EMPTY = (str, Printed), (None, "", b"")
-_TOKEN = re.compile(r"[A-Za-z0-9]+")
+_TEXTS = (str, Printed)
+_EMPTY = (None, "", b"")
 # What Scrapy's media pipelines tell of a file; only the checksum is the file's own.
 _MEDIA = {"checksum", "path", "status", "url"}
 # Spaces in a value of one meaning.
@@ -295,7 +289,7 @@ class _Reading:
             return None
         if kind is not str:
             return value
-        if value.count(" ") > _FEW and len(value) < _GLANCE and not name.state:
+        if value.count(" ") > _FEW and len(value) < GLANCE and not name.state:
             # A loose text too short to be prose, as of a card with "12 reviews".
             value = value if "title" in name.marks else without_state(value)
         names = self._names
@@ -357,7 +351,7 @@ class _Reading:
         if sum(map(len, values)) <= MIN_PROSE or "silent" in name.marks:
             return ""
         lines = [line for value in values if (line := self._line(name, str(value)))]
-        return "\n".join(lines) if lines and _is_prose(lines) else ""
+        return "\n".join(lines) if lines and is_prose(lines) else ""
 
     def _line(self, name: Name, text: str) -> str:
         """The text of a value if it may be prose, else ""."""
@@ -374,27 +368,3 @@ def short(value: Any) -> str:
         value = ", ".join(map(short, value[:_SHOWN]))
     text = str(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
-
-
-def _is_prose(lines: list[str]) -> bool:
-    """Whether the lines of one value have enough shingles, in paragraphs rather than in tags."""
-    longest = lines[0] if len(lines) == 1 else max(lines, key=len)
-    # In ASCII only the last token, and its one pair, change with the text behind the cut.
-    glance = longest[:_GLANCE]
-    if len(longest) > _GLANCE and glance.isascii() and _count(glance) > MIN_PROSE:
-        return True
-    if _count(longest[:_START]) >= MIN_PROSE:
-        return True
-    if len(longest) > _START and _count(longest) >= MIN_PROSE:
-        return True
-    return len(lines) > 1 and _count("\n".join(lines)) >= max(MIN_PROSE, _MIN_LINE * len(lines))
-
-
-def _count(text: str) -> int:
-    """The number of distinct shingles; 0 if there are obviously not enough."""
-    # Counting tokens takes less time: one needs two characters in ASCII, one in Chinese.
-    if len(text) <= MIN_PROSE * (2 if text.isascii() else 1):
-        return 0
-    if text.isascii() and len(text) < 400 and len(_TOKEN.findall(text)) <= MIN_PROSE:
-        return 0
-    return len(shingles(text[:_LOOK]))

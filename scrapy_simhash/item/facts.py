@@ -57,7 +57,8 @@ _TIMES = {
 _PARTS = frozenset(_TIMES.values())
 _STATES = (Evidence.STATE, Evidence.STOCK)
 _NO_VALUES = {Evidence.TITLE, Evidence.STATE, Evidence.NUMBERED, Evidence.NUMBERS}
-_VERSION, _SHARED_TEXT = frozenset({Relation.VERSION}), frozenset({Relation.SHARED_TEXT})
+_VERSION = frozenset({Relation.VERSION})
+_SHARED_TEXT = frozenset({Relation.SHARED_TEXT})
 
 
 #: The hash of the name `REST_OF_ITEM`.

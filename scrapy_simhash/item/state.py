@@ -32,7 +32,9 @@ _COUNTS = (
 _ANY = re.compile(".*", re.DOTALL)
 
 
-_COUNTED, _LABELS, _ALONE = phrases("counted"), phrases("labels"), phrases("alone")
+_COUNTED = phrases("counted")
+_LABELS = phrases("labels")
+_ALONE = phrases("alone")
 _LISTED = one_of(word.replace(" ", "_") for word in _COUNTED | _LABELS | _ALONE)
 # In scripts without spaces, the longest first; and what may stand behind.
 _COUNTED_CJK = pattern("counted", *UNSPACED)
@@ -150,9 +152,12 @@ _ONE = re.compile(
 # Up to five words behind a number, and what stands behind these; what no phrase goes across.
 _BEHIND = re.compile(r"\+?[ \n]?((?:[^\s\d:()|,.;!?/•·]++ ?){1,5}+)([\d:(])?")
 _STOP = re.compile(r"[\n|·•.;!?()]")
-_TOKEN, _WORD_BEHIND = re.compile(r"\S+"), re.compile(r" ?([^\s\d]+)")
-_BOX_START, _BOX_END = re.compile(r"(?:^|[\n|·•.!?。」]) ?$"), re.compile(r" ?(?:$|[\n|·•])")
-_LINE_END, _CAPITAL = re.compile(r"[ )]?(?:$|\n)"), re.compile(r" [^\W\d_a-zà-ÿа-я]")
+_TOKEN = re.compile(r"\S+")
+_WORD_BEHIND = re.compile(r" ?([^\s\d]+)")
+_BOX_START = re.compile(r"(?:^|[\n|·•.!?。」]) ?$")
+_BOX_END = re.compile(r" ?(?:$|[\n|·•])")
+_LINE_END = re.compile(r"[ )]?(?:$|\n)")
+_CAPITAL = re.compile(r" [^\W\d_a-zà-ÿа-я]")
 # Between a label and a number.
 _MARK = re.compile(r" ?[:(|\n][ \n]?| ")
 # A sentence that goes on behind a date.
@@ -161,11 +166,18 @@ _NEXT_MONTH = re.compile(r"(?i: ?(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o
 _ONLINE = re.compile(rf"(?<!\w)(?:{pattern('online')})(?!\w)[^.!?]{{0,80}}$", re.IGNORECASE)
 _ONLINE_BEHIND = re.compile(rf"(?i: (?:(?:are|sind) )?(?:{pattern('online')})(?!\w))")
 _NAME = re.compile(r"(?<!\w)(?=[^\WA-Z]*[A-Z])\w++ $")
-_UNITS, _SINCE, _AGO = phrases("units") | phrases("weeks"), phrases("since"), ago()
-_TIMES, _SERIES, _CHANGED_AT = phrases("times"), phrases("series"), phrases("changed")
-_STOCKED, _READERS, _ON = phrases("stock"), phrases("readers"), phrases("on")
+_UNITS = phrases("units") | phrases("weeks")
+_SINCE = phrases("since")
+_AGO = ago()
+_TIMES = phrases("times")
+_SERIES = phrases("series")
+_CHANGED_AT = phrases("changed")
+_STOCKED = phrases("stock")
+_READERS = phrases("readers")
+_ON = phrases("on")
 _DONE = phrases("done") - _COUNTED
-_COUNTED_BEHIND, _FILLERS = _COUNTED | _STOCKED, phrases("fillers") | _TIMES
+_COUNTED_BEHIND = _COUNTED | _STOCKED
+_FILLERS = phrases("fillers") | _TIMES
 # Chinese, Japanese and Korean. A time may also be one before an event, and a number one of a word.
 _BEHIND_CJK = re.compile(
     rf" ?[次人条條个個则則件回]? ?(?:{_COUNTED_CJK})|(?: ?(?:{one_of(ago('zh'))}))"

@@ -99,7 +99,7 @@ _TODAY = re.compile(
 )
 
 
-class Written(NamedTuple):
+class WrittenDate(NamedTuple):
     """A date as it is written, without regard to time zones.
 
     The days of a year that it may be, as in "04-03", two for 03/04/2024; the year; hours and
@@ -120,7 +120,7 @@ def may_be_date(text: str) -> bool:
 
 
 @lru_cache(maxsize=64)  # a value is asked about as a moment and as a date
-def read_date(text: str) -> Written | None:
+def read_date(text: str) -> WrittenDate | None:
     """Read a folded text that is nothing but a date, maybe with a time, or a time alone."""
     if len(text) > _LENGTH or not _ALLOWED.fullmatch(text):
         return None
@@ -137,12 +137,12 @@ def read_date(text: str) -> Written | None:
             found = None if words else _days(date.groups(), has_units=units > 1)
         if found is None and (date or words or not clock):
             return None
-        return Written(*(found or ([], "")), *(_told(clock) if clock else ()))
+        return WrittenDate(*(found or ([], "")), *(_told(clock) if clock else ()))
     except ValueError:
         return None
 
 
-def read_short_date(text: str) -> Written | None:
+def read_short_date(text: str) -> WrittenDate | None:
     """Read a folded text that is a day with two digits of its year, maybe with a time.
 
     Such as "13/05/24" or "13.05.24 08:30". In other fields that may be a version or a code.

@@ -40,7 +40,7 @@ class Printed:
         return True
 
 
-class Fields(NamedTuple):
+class ReadFields(NamedTuple):
     """The fields of an item by name, sorted, and the names of those that could not be read.
 
     A value is such a dict, a list of values, None, str, bytes, bool, int, float, Decimal, a date or
@@ -51,7 +51,7 @@ class Fields(NamedTuple):
     unread: frozenset[str]
 
 
-def read_fields(item: Any) -> Fields:
+def read_fields(item: Any) -> ReadFields:
     """Read the fields of an item; raises TypeError for other objects, and for nothing inside."""
     if not _is_item(item):
         raise TypeError(
@@ -60,7 +60,7 @@ def read_fields(item: Any) -> Fields:
         )
     copier = _Copier()
     tree = copier.copy(item, 0)
-    return Fields(tree if isinstance(tree, dict) else {}, frozenset(copier.unread))
+    return ReadFields(tree if isinstance(tree, dict) else {}, frozenset(copier.unread))
 
 
 def flat(tree: Mapping[str, Any]) -> dict[str, Any]:

@@ -100,8 +100,10 @@ _POSTS = "widget Blog"
 _SLUGS = "category", "tag"
 _WORDS = re.compile(rf"\b(?:{'|'.join(_SLUGS)})-\S+|[a-z]+", re.ASCII | re.IGNORECASE)
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.ASCII | re.IGNORECASE)
-# Characters that count of a class or id, and of a style.
-_NAME_LENGTH, _STYLE_LENGTH = 256, 1024
+# Characters of a class or id that are read.
+_NAME_LENGTH = 256
+# Characters of a style that are read.
+_STYLE_LENGTH = 1024
 #: For the compiled core: the actions of tags on a page, on a page with little text, and inside
 #: skipped elements; and the words of names, 1 for those that begin a slug, 2 for comments,
 #: 3 for footers.

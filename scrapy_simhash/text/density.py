@@ -44,15 +44,19 @@ from scrapy_simhash.text.blocks import (
 
 # Widths and scores are in letters. The values were tuned together, see benchmarks/accuracy.py.
 _BLOCK_COST = 30  # letters a block needs to count for an article
-_WORST, _BEST = -150, 1000  # limits of a block's score
+_WORST = -150  # the least score of a block
+_BEST = 1000  # the highest one
 _MOST = 0.75  # share of the best score that the element of an article needs
 _NEARLY = 0.85  # share of the largest sum that the smallest element needs
 _NOTE = 400  # with so little text beside a list of links, the links count as text
-# A larger share of the page's text is no boilerplate, whatever its name.
-_MARKED_SHARE, _FOOTER_SHARE = 0.4, 0.6
+# Larger shares of the page's text are no boilerplate, whatever their name.
+_MARKED_SHARE = 0.4
+_FOOTER_SHARE = 0.6
 _STORY = 400  # prose before comments that makes them comments on it: about 64 words
-_LITTLE, _LITTLE_SHARE = 200, 0.25  # less, or a smaller share of the page, is no article
-_SHORT, _SHORT_SHARE = 500, 0.5  # a shorter text with a smaller share is a piece of the article
+_LITTLE = 200  # less is no article
+_LITTLE_SHARE = 0.25  # and neither is a smaller share of the page
+_SHORT = 500  # a shorter text is a piece of the article,
+_SHORT_SHARE = 0.5  # if its share of the page is smaller
 _PASSED = 0.1  # share of text between the heading and a short one
 _LISTED = 0.15  # share of links from which on a text is a list of them, with notes
 _FIGURE = 3  # letters that a digit is worth

@@ -18,8 +18,10 @@ _BYTES = 5 << 20
 # A block as short as "<p>a b" takes 6 µs without the compiled core, fifteen times its parsing.
 _TAGS = 100_000
 # For each attribute libxml2 searches those that the element has: 0.1 s for 8,000, 14 s for 80,000,
-# 0.2 s a megabyte for 500 each. Pages up to the second number have no room for a second of it.
-_ATTRIBUTES, _SMALL = 500, 1 << 16
+# 0.2 s a megabyte for 500 each.
+_MOST_ATTRIBUTES = 500
+# Smaller pages have no room for a second of it.
+_SMALL_PAGE = 1 << 16
 
 # Values may hold ">". In scripts much looks like a tag, as in "if(a<b) ...".
 _NAME = r"[\s/]*+[^\s/>][^\s/>=]*+"
@@ -28,7 +30,7 @@ if etree.LIBXML_VERSION < (2, 14):
     _NAME = r"\s*+(?:[a-zA-Z_:.][\w:.-]{0,99}+|[^\s>a-zA-Z_:.][^\s>]*+(?:\s++=[^\s>]*+)*+)"
 _ATTRIBUTE = rf"{_NAME}(?:\s*+=\s*+(?:\"[^\"]*+\"?+|'[^']*+'?+|[^\s>]*+))?+"
 _PLAIN = rf"{_NAME}(?:\s*+=\s*+(?:\"[^\">]*+\"|'[^'>]*+'|(?![\"'])[^\s>]*+)|(?!\s*+=))"
-_FEW = f"{{0,{_ATTRIBUTES - 1}}}+"
+_FEW = f"{{0,{_MOST_ATTRIBUTES - 1}}}+"
 # Up to a tag with many attributes or with ">" in a value, and that. Inside a tag, a comment or the
 # like no other tag begins before the first ">".
 _NEXT_TAG = re.compile(
@@ -98,7 +100,7 @@ def is_too_complex(text: str, *, is_parsed: bool) -> bool:
     # Every "<" counts, also in end tags and comments. The shortest tag has three characters.
     if len(text) > 3 * _TAGS and text.count("<") > _TAGS:
         return True
-    return not is_parsed and len(text) > _SMALL and _has_long_tag(text.replace("\0", ""))
+    return not is_parsed and len(text) > _SMALL_PAGE and _has_long_tag(text.replace("\0", ""))
 
 
 def _has_long_tag(text: str) -> bool:

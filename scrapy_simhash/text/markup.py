@@ -55,8 +55,9 @@ _METAS = {*META, "og:site_name"}
 _TAGS = [f"{{*}}{tag}" for tag in ("title", "h1", "h2", "time")]
 _JSON_LD = "application/ld+json"
 _ITEMPROPS = etree.XPath("descendant-or-self::*[@itemprop]")
-# For the compiled core: names of meta elements, and of microdata.
-_OF_META, _OF_ITEM = 1, 2
+# For the compiled core: whether a name is that of a meta element or of microdata.
+_OF_META = 1
+_OF_ITEM = 2
 _PACKED = (
     packed({**dict.fromkeys(sorted(_METAS), _OF_META), **dict.fromkeys(PROPERTIES, _OF_ITEM)}),
     CONTENT.packed,

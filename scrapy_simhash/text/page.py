@@ -104,7 +104,8 @@ _EXTRACTORS: dict[str, Extractor] = {"density": density, "body": body}
 
 # A main text with fewer shingles and a smaller share of the page is a footer. Neither bound would
 # do alone: short articles stand on large pages, and long ones on larger.
-_FOOTER_SHINGLES, _FOOTER_SHARE = 64, 0.2
+_FOOTER_SHINGLES = 64
+_FOOTER_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +155,12 @@ def read_page(
 
 
 # A line of a site begins behind white space or the end of a clause, and goes on up to white space
-# or the end of a sentence; and the share of a text that such lines have.
+# or the end of a sentence.
 _CLAUSE = re.compile(r"[\s,;!?，；。！？]|\.(?![A-Za-z0-9]|\Z)")
 _SENTENCE = re.compile(r"(?:[^\s.!?。！？]|\.(?=[A-Za-z0-9])){0,60}[.!?。！？]?")
-_BEFORE, _LINES = 60, 0.2
+_CLAUSE_LENGTH = 60
+# The share of a text that such lines may have.
+_LINES_SHARE = 0.2
 # More places make a name that is exchanged, see `Changes.renames`.
 _NAMED = 2
 _DIGIT = re.compile(r"\d")
@@ -173,7 +176,7 @@ def without_site_lines(text: str, name: str) -> str:
     if found < 0 or text.count(name) > _NAMED:
         return text
     while found >= 0:
-        start = first = max(at, found - _BEFORE)
+        start = first = max(at, found - _CLAUSE_LENGTH)
         for mark in _CLAUSE.finditer(text[first:found]):
             start = first + mark.end()
         end = found + len(name)
@@ -185,7 +188,7 @@ def without_site_lines(text: str, name: str) -> str:
             at = end
         found = text.find(name, end)
     kept = "".join(left) + text[at:]
-    return kept if len(kept) >= (1 - _LINES) * len(text) else text
+    return kept if len(kept) >= (1 - _LINES_SHARE) * len(text) else text
 
 
 _SKETCH = 64  # hashes of a page

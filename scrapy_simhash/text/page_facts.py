@@ -34,7 +34,8 @@ from scrapy_simhash.text.titles import Titles, agree, find_titles
 
 # Limits, far above what pages for readers have.
 _JSON = 1 << 18  # characters of JSON-LD
-_JSON_DEPTH, _JSON_THINGS = 4, 64
+_JSON_DEPTH = 4
+_JSON_THINGS = 64
 
 # Of tables, definition lists, and lists of labels and values that are made of other elements.
 _TWO_CELLS = etree.XPath(
@@ -42,9 +43,13 @@ _TWO_CELLS = etree.XPath(
     " | descendant-or-self::dt"
     " | descendant-or-self::*[self::div or self::li or self::p][count(*)=2][not(*/*)][not(a)]"
 )
-_ROWS, _KEY, _CELL = 4096, 40, 80  # of tables; characters of a cell in a row of two
-# Elements behind the heading in which a day or a price may stand alone, and its characters.
-_BEHIND, _ALONE_LENGTH = 100, 64
+_ROWS = 4096  # of tables
+_LABEL_LENGTH = 40
+_VALUE_LENGTH = 80
+# Elements behind the heading in which a day or a price may stand alone.
+_BEHIND = 100
+# Characters of such a day or price.
+_ALONE_LENGTH = 64
 _UNIT = 3  # letters of a unit, such as "kg"
 
 _DATES = {"page:datePublished", "page:datePosted", "page:startDate"}
@@ -83,10 +88,10 @@ def page_facts(root: HtmlElement) -> dict[str, Any]:
     Times that can be parsed are ISO 8601 to the minute, in UTC if they have an offset; days have no
     time. The page is not changed.
     """
-    return PageReader(root).facts
+    return PageFacts(root).facts
 
 
-class PageReader:
+class PageFacts:
     """Reads the facts of a page: nothing before it is asked for, and each part once.
 
     The registrable domain, where known, tells the name of the site in a title.
@@ -128,8 +133,8 @@ class PageReader:
                 if _is_sentence(row.text, label.tail, cell.tail):
                     continue
                 cells = (cell,)
-            name = _short_text(label, _KEY).rstrip(" :：")
-            values = [text for cell in cells if (text := _short_text(cell, _CELL))]
+            name = _short_text(label, _LABEL_LENGTH).rstrip(" :：")
+            values = [text for cell in cells if (text := _short_text(cell, _VALUE_LENGTH))]
             # As in "12 May | 3 comments".
             values = [text for text in values if not _is_state(text)] if name else []
             # A row in a list is no teaser.

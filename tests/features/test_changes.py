@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import prose
 
-from scrapy_simhash.features.changes import Change, Changes
+from scrapy_simhash.features.changes import Changes, WordEdit
 
 WORDS = prose("a text", 400).split()
 
@@ -29,7 +29,7 @@ def own(count: int, name: str = "own") -> list[str]:
 
 def test_words_in_place_of_others_stand_between_the_same_neighbours() -> None:
     found = changes(spliced(100, 2, "x", "y", "z"), WORDS)
-    assert found.all == [Change(["x", "y", "z"], WORDS[100:102], WORDS[99], WORDS[102])]
+    assert found.all == [WordEdit(["x", "y", "z"], WORDS[100:102], WORDS[99], WORDS[102])]
     assert found.length == 400
 
 
@@ -38,7 +38,7 @@ def test_a_change_at_the_end_of_a_text_has_one_neighbour(
     place: int, before: str, after: str
 ) -> None:
     found = changes(spliced(place, 2, "x"), WORDS)
-    assert found.all == [Change(["x"], WORDS[place : place + 2], before, after)]
+    assert found.all == [WordEdit(["x"], WORDS[place : place + 2], before, after)]
 
 
 def test_what_is_added_or_left_out_has_nothing_in_its_place() -> None:

@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item import addresses, content
-from scrapy_simhash.item.content import MIN_PROSE, ItemContent, read_facts, read_item
+from scrapy_simhash.item import addresses, content, prose
+from scrapy_simhash.item.content import ItemContent, read_facts, read_item
 from scrapy_simhash.item.evidence import Relation
 from scrapy_simhash.item.facts import conflict, relations_of
 from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.prose import MIN_PROSE
 
 SINCE = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC).timestamp()
 PAGE = "https://shop.example/p/1"
@@ -91,8 +92,8 @@ def test_a_glance_at_what_may_be_prose_finds_no_more_than_a_longer_look(
     with pytest.MonkeyPatch.context() as patch:
         found = []
         for first in (0, len(line) - glance):
-            patch.setattr(content, "_GLANCE", first)
-            found.append(content._is_prose([line]))
+            patch.setattr(prose, "GLANCE", first)
+            found.append(prose.is_prose([line]))
     assert found[0] == found[1]
 
 

@@ -10,7 +10,7 @@ from scrapy_simhash.item.content import read_facts
 from scrapy_simhash.item.evidence import Relation
 from scrapy_simhash.item.facts import MAX_FIELDS, ROW, Facts, conflict
 from scrapy_simhash.text.html import parse_html
-from scrapy_simhash.text.page_facts import PageReader, page_facts
+from scrapy_simhash.text.page_facts import PageFacts, page_facts
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -57,7 +57,7 @@ def test_a_title_that_holds_the_heading_is_the_heading(title: str) -> None:
 )
 def test_a_name_of_the_site_as_in_its_domain_is_no_part_of_a_title(title: str, named: str) -> None:
     root = tree(f"<html><head><title>{title}</title></head><body><p>Goats.</body></html>")
-    assert PageReader(root, "island-post.example").facts == {"page:title": named}
+    assert PageFacts(root, "island-post.example").facts == {"page:title": named}
     assert page_facts(root) == {"page:title": title}
 
 
