@@ -81,6 +81,13 @@ class Index:
         ValueError: an argument is out of range, or the URL can't be read.
         SchemeMismatch: the secret, scheme or keys of the database or namespace are different.
         IndexUnavailable: the database does not answer.
+
+    >>> with Index("sqlite://", known=None) as index:
+    ...     first = index.claim("The ferry to the island sails at nine", key="/ferry")
+    ...     index.confirm(first)  # it is stored
+    ...     copy = index.claim("The ferry to the island sails at nine!", key="/print/ferry")
+    >>> first.kind, copy.kind, copy.match.key
+    ('unique', 'duplicate', '/ferry')
     """
 
     def __init__(

@@ -25,6 +25,7 @@ def file_of(name: Name, address: str) -> str:
 
     In a field of files, an address without the name of a file has its query as well.
 
+    >>> from scrapy_simhash.item.names import name_of
     >>> file_of(name_of("link"), "https://example.com/2024/gazette.pdf?token=7")
     '/2024/gazette.pdf'
     >>> file_of(name_of("file_urls"), "https://example.com/download?id=7")

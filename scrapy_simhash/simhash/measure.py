@@ -30,6 +30,9 @@ def distance(a: int, b: int) -> int:
     Raises:
         TypeError: If one of them is not an integer.
         ValueError: If one of them is negative.
+
+    >>> distance(0b1011, 0b0010)
+    2
     """
     if a is None or b is None:
         raise TypeError("a text without a fingerprint (None) has no distance to any other")
@@ -94,6 +97,11 @@ def similarity(a: int, b: int, *, bits: int = BITS) -> float:
     Raises:
         TypeError: If a fingerprint is no integer.
         ValueError: If a fingerprint is negative or wider than `bits`.
+
+    >>> similarity(0, 0)
+    1.0
+    >>> round(similarity(0, 2**16 - 1), 2)  # 16 of 128 bits differ
+    0.86
     """
     differing = distance(a, b)
     if max(a, b) >> bits:

@@ -110,6 +110,10 @@ def load_scheme(name: str = "shingles", options: Mapping[str, Any] | None = None
     Raises:
         TypeError: If the import path is not that of a callable that returns a scheme.
         ValueError: If there is no such scheme, or it has no such option.
+
+    >>> scheme = load_scheme("keywords", {"bits": 64})
+    >>> scheme.bits, scheme.sketch("Goats at sea").size
+    (64, 2)
     """
     path = _SCHEMES.get(name, name)
     if not is_import_path(path):

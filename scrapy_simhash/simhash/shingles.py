@@ -83,6 +83,11 @@ def fingerprint(text: str) -> int | None:
 
     Returns:
         An unsigned integer of 128 bits, or None for a text of fewer than two tokens.
+
+    >>> fingerprint("Goats at sea") == fingerprint("GOATS: at sea!")
+    True
+    >>> fingerprint("Goats") is None
+    True
     """
     return _DEFAULT.sketch(text).fingerprint
 

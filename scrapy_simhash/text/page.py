@@ -43,6 +43,9 @@ def page_text(source: bytes | str | HtmlElement, *, extractor: str | Extractor =
     Raises:
         TypeError: If the source is none of these, or the extractor does not return a str.
         ValueError: If the name is unknown.
+
+    >>> page_text("<body><nav>Home</nav><p>The ferry sails at nine.</p></body>")
+    'The ferry sails at nine.'
     """
     extract = load_extractor(extractor) if isinstance(extractor, str) else extractor
     if isinstance(source, (bytes, str)):
