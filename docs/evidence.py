@@ -28,13 +28,13 @@ NAMES = {
     Evidence.STATE: "state: views, ranks, ...",
     Evidence.REST: "the item's text beside its page's",
     Evidence.NUMBERS: "number in the text",
-    Evidence.PASSAGE: "passage in place of another",
-    Evidence.NAMES: "name exchanged throughout",
+    Evidence.PASSAGE: "replaced passage",
+    Evidence.NAMES: "name replaced throughout",
 }
 WORDS = {
-    Weight.NEVER: "-",
+    Weight.NEVER: "",
     Weight.REFERENCE: "five digits",
-    Weight.REPLACED: "another",
+    Weight.REPLACED: "replaced",
     Weight.BOTH: "both",
     Weight.NONE_AT_ALL: "if none",
     Weight.ALWAYS: "yes",

@@ -636,4 +636,36 @@ MORE = [
     ),
     ("A page that a script fills in the browser", "kept", "`no_text`"),
     ("A copy whose item has a field less", "dropped", "nothing is new"),
+    (
+        "A part of a manual, shown in detail in the contents of all parts",
+        "kept",
+        "the contents are more than that part",
+    ),
+    ("A page at a print URL with another number in its text", "kept", "`(numbers)`"),
+    (
+        "A chapter of a novel with lines that name its site",
+        "dropped",
+        "such lines are no part of the text",
+    ),
+    ("A copy on another site in which one word in sixty was changed", "dropped", "similarity .94"),
+    (
+        "A copy from a JSON API, its text in HTML",
+        "dropped",
+        "the text of the HTML is compared, as there is no page",
+    ),
+    ("An item with a value that can't be read", "kept", "`unreadable`"),
+    ("A page that the server sent as an error", "kept", "`error_page`"),
+    (
+        "A category under the same title and paragraph, with other products",
+        "kept",
+        "`(rest of the page)`",
+    ),
+    ("A copy whose item has a field more", "kept", "`award`: a new field"),
+    (
+        "A copy of a page, crawled after it as in the first crawl",
+        "dropped",
+        "a copy in both crawls",
+    ),
+    ("The entries of a list, a text each, under other URLs", "kept", "[moved](recrawls.md)"),
+    ("A meeting of another month with the same agenda", "kept", "`date`"),
 ]
