@@ -668,4 +668,6 @@ MORE = [
     ),
     ("The entries of a list, a text each, under other URLs", "kept", "[moved](recrawls.md)"),
     ("A meeting of another month with the same agenda", "kept", "`date`"),
+    ("The maker's page, which has no price, then a shop with one", "kept", "`price`"),
+    ("A product listed again, under the same URL at the same price", "dropped", "equal items"),
 ]
