@@ -180,7 +180,7 @@ PRODUCT = {"name": "A lamp", "price": "€19.99", "text": TEXT}
 UNCHANGED = paragraphs(sentences("a text", 240))
 
 ACROSS_SITES = {
-    "A story on another site, under another headline, author and date": two_sites(STORY, RETOLD),
+    "A story on a second site, under its own headline, author and date": two_sites(STORY, RETOLD),
     "A press release on another site, with another id, section and view counter": two_sites(
         {"id": "417", "section": "Business", "views": "1042", "text": TEXT},
         {"id": "93", "section": "News", "views": "18", "text": TEXT},
@@ -188,30 +188,30 @@ ACROSS_SITES = {
     "A copy on another site in which one word in sixty was changed": two_sites(
         {"text": UNCHANGED}, {"text": changed(60)}
     ),
-    "A copy on another site in which one word in twenty was changed": two_sites(
+    "A copy on a second site in which one word in twenty was changed": two_sites(
         {"text": UNCHANGED}, {"text": changed(20)}
     ),
     "A copy on another site with a note of twenty words above the text": two_sites(
         {"text": LONG_TEXT}, {"text": paragraphs(sentences("a note", 20)) + LONG_TEXT}
     ),
-    "A tour on another site: another title and day, another number in its text": two_sites(
+    "A tour on a second site, with a different title and day and a different number in its text": two_sites(
         {"title": "Winter tour, Ash Hall", "date": "12 May", "text": TEXT + "<p>Doors at 19</p>"},
         {"title": "Birch Arena: on tour", "date": "14 May", "text": TEXT + "<p>Doors at 20</p>"},
     ),
-    "A text on another site with a passage of twenty words in place of another one": two_sites(
+    "A copy on a second site with a replaced passage of twenty words": two_sites(
         {"text": paragraphs(sentences("a place", 20)) + LONG_TEXT},
         {"text": paragraphs(sentences("another place", 20)) + LONG_TEXT},
     ),
-    "Terms of use of another firm, its name wherever the other firm's stood": two_sites(
+    "Terms of use of a second firm, with its name in place of the first one's": two_sites(
         {"text": terms_of("Acorn")}, {"text": terms_of("Birch")}
     ),
     "A report of the same event in other words": two_sites(
         STORY, {"title": "A flood", "text": OTHER_TEXT}
     ),
-    "The maker's description in another shop, at another price": two_sites(
+    "The maker's description in a second shop, at a different price": two_sites(
         PRODUCT, PRODUCT | {"price": "€24.50"}
     ),
-    "The maker's description in another shop, of a model with another number": two_sites(
+    "The maker's description in a second shop, of a model with a different number": two_sites(
         {"name": "Lamp 3", "text": TEXT}, {"name": "Lamp 4", "text": TEXT}
     ),
     "The maker's description in another shop, at the same price written otherwise": two_sites(
@@ -239,7 +239,7 @@ ACROSS_SITES = {
             to=f"{TWO}/second",
         )
     ),
-    "A story on another site, where both items hold a summary of their own instead": both(
+    "A story on a second site, where both items hold a summary of their own instead": both(
         page(LONG_TEXT, thing(summary=sentences("a summary", 40)), heading="A flood"),
         page(thing(summary=sentences("another", 40)), LONG_TEXT, heading="The flood", site="two"),
         to=f"{TWO}/second",
@@ -301,12 +301,12 @@ ON_ONE_SITE = {
         to=f"{ONE}/print/1",
         read=stored,
     ),
-    "The same description at another price": one_site(PRODUCT, PRODUCT | {"price": "€24.50"}),
-    "Another edition of a gazette, its text in a file": one_site(
+    "The same description at a different price": one_site(PRODUCT, PRODUCT | {"price": "€24.50"}),
+    "The next edition of a gazette, its text in a file": one_site(
         {"title": "The Gazette", "file_urls": "/2024/a.pdf?token=1", "text": TEXT},
         {"title": "The Gazette", "file_urls": "/2024/b.pdf?token=1", "text": TEXT},
     ),
-    "The same text under another headline": one_site(STORY, STORY | {"title": "The flood"}),
+    "The same text under a different headline": one_site(STORY, STORY | {"title": "The flood"}),
     "A meeting of another month with the same agenda": one_site(
         {"committee": "Planning", "date": "12 May", "text": TEXT},
         {"committee": "Planning", "date": "9 June", "text": TEXT},
@@ -318,11 +318,11 @@ ON_ONE_SITE = {
     "A job ad that is the employer's long text but for the title": one_site(
         {"title": "Driver", "text": TEXT}, {"title": "Clerk", "text": TEXT}
     ),
-    "A notice in the same words with another number": one_site(
+    "A notice in the same words with a different number": one_site(
         {"text": TEXT + "<p>The hearing is in room 117.</p>"},
         {"text": TEXT + "<p>The hearing is in room 204.</p>"},
     ),
-    "A notice in the same words with another name": one_site(
+    "A notice in the same words with a different name": one_site(
         {"text": TEXT + "<p>The hearing is that of Miller.</p>"},
         {"text": TEXT + "<p>The hearing is that of Baker.</p>"},
     ),
@@ -370,7 +370,7 @@ ON_ONE_SITE = {
     "A copy whose item has its rank in a list": one_site(
         STORY | {"rank": "1"}, STORY | {"rank": "7"}
     ),
-    "A job ad of another town, the town only in a table of the page": both(
+    "A job ad of a second town, the town only in a table of the page": both(
         page("<table><tr><th>Location<td>Oakland</table>", thing(title="Driver", text=TEXT)),
         page("<table><tr><th>Location<td>Fresno</table>", thing(title="Driver", text=TEXT)),
     ),
