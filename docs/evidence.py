@@ -13,7 +13,7 @@ _TABLE = re.compile(r"(?<=<!-- evidence -->\n).*(?=\n<!-- /evidence -->)", re.DO
 NAMES = {
     Evidence.AMOUNT: "amount of money",
     Evidence.CODE: "code, such as AB-12",
-    Evidence.LABEL: "model, edition, season, ...",
+    Evidence.LABEL: "model, edition, season",
     Evidence.TITLE: "title",
     Evidence.NUMBERED: "numbers in titles of equal words",
     Evidence.DATE: "day",
@@ -21,11 +21,11 @@ NAMES = {
     Evidence.TIME: "time of day",
     Evidence.NUMBER: "other number",
     Evidence.FILE: "path of a file",
-    Evidence.TEXT: "other value: town, colour, ...",
+    Evidence.TEXT: "other value, such as a town or colour",
     Evidence.SECTION: "category, tag",
     Evidence.NOTE: "author, summary",
     Evidence.STOCK: "stock",
-    Evidence.STATE: "state: views, ranks, ...",
+    Evidence.STATE: "state, such as views and ranks",
     Evidence.REST: "the item's text beside its page's",
     Evidence.NUMBERS: "number in the text",
     Evidence.PASSAGE: "replaced passage",
@@ -54,11 +54,13 @@ COLUMNS = {
 
 
 def table() -> str:
-    """The table in Markdown."""
-    rows = [["difference in", *COLUMNS], ["-"] * (len(COLUMNS) + 1)]
+    """The table in Markdown, with one row for the kinds that weigh the same."""
+    names: dict[tuple[str, ...], list[str]] = {}
     for kind in TABLE:
         found = (weight(kind, frozenset(relations)) for relations in COLUMNS.values())
-        rows.append([NAMES[kind], *(WORDS[one] for one in found)])
+        names.setdefault(tuple(WORDS[one] for one in found), []).append(NAMES[kind])
+    rows = [["difference in", *COLUMNS], ["-"] * (len(COLUMNS) + 1)]
+    rows += [["; ".join(kinds), *cells] for cells, kinds in names.items()]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

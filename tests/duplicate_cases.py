@@ -194,7 +194,7 @@ ACROSS_SITES = {
     "A copy on another site with a note of twenty words above the text": two_sites(
         {"text": LONG_TEXT}, {"text": paragraphs(sentences("a note", 20)) + LONG_TEXT}
     ),
-    "A tour on a second site, with a different title and day and a different number in its text": two_sites(
+    "A tour on a second site: its own title and day, a different number in its text": two_sites(
         {"title": "Winter tour, Ash Hall", "date": "12 May", "text": TEXT + "<p>Doors at 19</p>"},
         {"title": "Birch Arena: on tour", "date": "14 May", "text": TEXT + "<p>Doors at 20</p>"},
     ),
