@@ -670,4 +670,14 @@ MORE = [
     ("A meeting of another month with the same agenda", "kept", "`date`"),
     ("The maker's page, which has no price, then a shop with one", "kept", "`price`"),
     ("A product listed again, under the same URL at the same price", "dropped", "equal items"),
+    (
+        "A tour on a second site: its own title and day, a different number in its text",
+        "kept",
+        "`(numbers)`",
+    ),
+    (
+        "A copy with other related pages, the item all text of its page",
+        "dropped",
+        "the main text is compared",
+    ),
 ]
