@@ -46,8 +46,8 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.quality import QualitySignals
+from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
-from scrapy_simhash.report.subject import read_subject
 from scrapy_simhash.simhash.scheme import Sketch
 
 SHINGLES = 300
@@ -127,7 +127,7 @@ def _measure_report(index: Index, drops: int) -> None:
         for _ in range(3):
             with _Stopwatch(1) as watch:
                 write_report(
-                    read_subject(choose_namespace(index.database, None), Rule(0, 0.9)), path
+                    read_report(choose_namespace(index.database, None), Rule(0, 0.9)), path
                 )
             watches.append(watch.cpu)
         size = path.stat().st_size / 2**20

@@ -26,6 +26,43 @@ commands that delete nothing take that of the run they are given, or of the newe
 | `--json` | print JSON, for programs |
 """
 
+RECORD = """\
+## A record
+
+What was decided on an item has the same names everywhere: in the JSON of `drops`, `changes`, `show`
+and `restore --with-original`, in what the report saves, and, as far as they apply, in
+`dedupe --groups`, `SIMHASH_CHANGE_FIELD` and the signals. A value that is not known is null.
+
+| name | meaning |
+|---|---|
+| {}
+
+`show` and `changes --texts` also have `text_of_original`, and in `difference` the steps from it to
+the text of the item: characters to copy, characters to remove, a text to add.
+"""
+
+#: What the names of a record mean.
+NAMES = {
+    "status": "`dropped`, `skipped`, `stored anyway`, `unchanged`, or `kept` although the texts "
+    "are similar; in `changes`: `new`, `changed`, `moved`, `removed`, `back`",
+    "url": "of the item",
+    "original": "the URL of the stored item that it was compared with; of a moved item, its "
+    "former URL",
+    "similarity": "of the two texts",
+    "estimated": "whether the similarity is an estimate",
+    "distance": "of the two fingerprints, in bits",
+    "reason": "why it was dropped or kept, in words",
+    "differs": "what keeps them apart: a field, or `(numbers)` and [the like](settings.md#stats)",
+    "fields": "the short values that differ, by field: the stored one, then the item's own",
+    "created": "when the decision was made",
+    "run": "the run that made it",
+    "namespace": "its namespace",
+    "group": "the name of the [group](glossary.md)",
+    "key": "what identifies the item",
+    "listed_by": "the site that lists the item, if its URL is of another site",
+    "id": "its number for `restore --id`, as a string; only of a dropped item",
+}
+
 #: The options of the table above: a section names those that its command takes.
 COMMON = ("--database", "--namespace", "--json")
 
@@ -44,7 +81,8 @@ similarities, and lines for the settings; Ctrl-C shows them early. The plugin ne
 
 A line for each item: its similarity to a stored one, both URLs, and the reason with the values of
 fields that differ. URLs that do not fit are shortened in the middle; `--json` has all of them, and
-the numbers for `restore --id`. An original keeps its URL when a later crawl stores a new version.
+the numbers for `restore --id`: a [record](#a-record) a line. An original keeps its URL when a later
+crawl stores a new version.
 """,
     "show": """\
     scrapy simhash show https://example.com/print/17
@@ -97,7 +135,8 @@ never overwritten.
 
 def page() -> str:
     """The page, as Markdown."""
-    return "\n".join([HEAD, *map(_section, COMMANDS)])
+    names = "\n| ".join(f"`{name}` | {meaning} |" for name, meaning in NAMES.items())
+    return "\n".join([HEAD, *map(_section, COMMANDS), RECORD.format(names)])
 
 
 def parser_of(command: str) -> ArgumentParser:

@@ -48,8 +48,8 @@ _SCHEMA = pa.schema(
         "document": pa.binary(),
     }
 )
-_DECIDED = "number long, kept boolean, match long, similarity float, differs string"
-_NEW = ("group", "kept", "similarity", "match", "differs")
+_DECIDED = "number long, kept boolean, original_id long, similarity float, differs string"
+_NEW = ("group", "kept", "similarity", "original_id", "differs")
 
 # Documents that are decided in one task, unless a component is larger.
 _TOGETHER = 20_000
@@ -92,9 +92,9 @@ def deduplicate(
         secret: at least 16 characters on which all hashes depend; random by default.
 
     Returns:
-        The rows with the columns `kept`; `group`, the number of the kept row of the group; `match`,
-        the number of the original or, for a kept row, of a row with a similar text from which it
-        `differs`; and `similarity`, that of the texts of these two rows.
+        The rows with the columns `kept`; `group`, the number of the kept row of the group;
+        `original_id`, the number of the original or, for a kept row, of a row with a similar text
+        from which it `differs`; and `similarity`, that of the texts of these two rows.
 
     Raises:
         ValueError: an argument is out of range, a column is missing, a column has the name of one
@@ -149,7 +149,7 @@ def _joined(df: Any, decided: Any, order: str) -> Any:
     """The rows with the decisions; a row without candidates is a group of its own."""
     found = df.join(decided.withColumnRenamed("number", order), order, "left")
     kept = f.coalesce("kept", f.lit(True))
-    group = f.when(kept, f.col(order).cast("long")).otherwise(f.col("match"))
+    group = f.when(kept, f.col(order).cast("long")).otherwise(f.col("original_id"))
     return found.withColumns({"kept": kept, "group": group}).select(*df.columns, *_NEW)
 
 

@@ -17,8 +17,8 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.durable import make_private, open_new, replace_file
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
-from scrapy_simhash.report.subject import read_subject
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 
@@ -72,10 +72,10 @@ def test_the_folder_of_a_project_is_made_for_its_owner(tmp_path, monkeypatch):
 def test_a_report(filled, tmp_path):
     path = tmp_path / "report.html"
     with closing(Database(f"sqlite:///{filled}")) as database:
-        write_report(read_subject(choose_namespace(database, None), Rule(0)), path)
+        write_report(read_report(choose_namespace(database, None), Rule(0)), path)
         assert mode(path) == 0o600
         path.chmod(0o644)
-        write_report(read_subject(choose_namespace(database, None), Rule(0)), path)
+        write_report(read_report(choose_namespace(database, None), Rule(0)), path)
     assert mode(path) == 0o644, "somebody has allowed others to read it"
 
 

@@ -15,6 +15,7 @@ from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.feed.documents import PageReader
 from scrapy_simhash.feed.warc import WarcPage
+from scrapy_simhash.history.words import difference_in_words
 from scrapy_simhash.index.batch import document_row
 from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.rule import Met, Rule
@@ -23,7 +24,6 @@ from scrapy_simhash.index.verdict import Claimant, Document
 from scrapy_simhash.item.addresses import same_site
 from scrapy_simhash.item.content import short
 from scrapy_simhash.report.difference import difference
-from scrapy_simhash.report.verdict import in_words
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.text.html import decode, parse_html
 from scrapy_simhash.text.page import containment
@@ -138,7 +138,7 @@ def _verdict(
     facts = [document.facts for document in documents]
     decision = decide(rows, facts, met, lambda *_: (), rule=rule, made={})[1]
     if decision.differs is not None:
-        return f"different items: {in_words(decision.differs)}"
+        return f"different items: {difference_in_words(decision.differs)}"
     return "different" if decision.kind == "unique" else "near-duplicates"
 
 

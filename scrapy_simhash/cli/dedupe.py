@@ -26,8 +26,8 @@ from scrapy_simhash.feed.encodings import NAME_IT, text_encoding
 from scrapy_simhash.feed.files import find_files, identity_of, is_table, open_source
 from scrapy_simhash.feed.source import FeedError, Source
 from scrapy_simhash.feed.warc import WarcFile
+from scrapy_simhash.history.words import field_label
 from scrapy_simhash.item.irrelevant import has_meaning
-from scrapy_simhash.report.verdict import field_label
 from scrapy_simhash.visible import plural, shortened, visible
 
 
@@ -237,13 +237,13 @@ def _explained(counts: Counts) -> Iterator[str]:
         if near.values != (None, None):
             values = f": {in_values(*near.values[::-1])}"
         pair = " and ".join(str(one) if one > 0 else f"{-one} of OLD" for one in near.items[::-1])
-        yield f"  {field_label(near.reason)}: {near.number:,}, as in items {pair}{values}"
+        yield f"  {field_label(near.differs)}: {near.number:,}, as in items {pair}{values}"
     advised = set[str]()
     for advice in counts.advice:
         advised |= {*advice.ignore}
         more = f"{'' if advice.is_exact else 'about '}{advice.more:,}"
         yield f"To drop more: --ignore {','.join(advice.ignore)}: {more} more"
-    if not all(has_meaning(near.reason) or near.reason in advised for near in counts.near):
+    if not all(has_meaning(near.differs) or near.differs in advised for near in counts.near):
         yield "If a field does not matter, name it: --ignore FIELD"
 
 

@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.console import Console
@@ -20,11 +20,10 @@ from rich.text import Text
 from scrapy_simhash.cli.printing import json_line, without_secrets
 from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.durable import new_file
-from scrapy_simhash.report.difference import LONGEST, Change
+from scrapy_simhash.history.record import Record
+from scrapy_simhash.report.difference import LONGEST, DiffStep
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import plural, shortened, visible
-
-_Part = TypeVar("_Part")
 
 # Characters shown of a cell.
 _LONGEST_CELL = 600
@@ -113,16 +112,16 @@ def lines_to(path: Path | None) -> Iterator[BinaryIO]:
 def write_lines(
     options: Namespace,
     heads: Sequence[str],
-    parts: Iterable[_Part],
-    rows: Callable[[_Part], Iterable[Sequence[Any]]],
-    fields: Callable[[_Part], Iterable[Mapping[str, Any]]],
+    parts: Iterable[Iterable[Record]],
+    cells: Callable[[Iterable[Record]], Iterable[Sequence[Any]]],
+    more: Callable[[Record], Mapping[str, Any]] = lambda _: {},
 ) -> None:
-    """Write the rows of parts as a table for people, or as JSON. See `add_lines` and `print_lines`.
+    """Write records as a table for people, or as JSON. See `add_lines` and `print_lines`.
 
-    Both are without the passwords of URLs.
+    Both are without the passwords of URLs. `more` gives what stands beside a record in JSON.
     """
     if options.output is None and not options.json:
-        print_lines(heads, map(rows, parts))
+        print_lines(heads, map(cells, parts))
         return
     # What is printed shows by itself that it goes on.
     with (
@@ -130,7 +129,8 @@ def write_lines(
         working("Writing", is_shown=options.output is not None),
     ):
         for part in parts:
-            stream.writelines(json_line(without_secrets(one)) for one in fields(part))
+            told = ({**record.as_json(), **more(record)} for record in part)
+            stream.writelines(json_line(without_secrets(one)) for one in told)
         stream.flush()
 
 
@@ -213,25 +213,25 @@ _UNUSED = Console(width=80)
 _MARKS = {"": ("", "", ""), "-": ("[-", "-]", "red strike"), "+": ("{+", "+}", "green underline")}
 
 
-def marked_difference(first: str | None, changes: Sequence[Change] | None) -> list[Piece]:
+def marked_difference(first: str | None, steps: Sequence[DiffStep] | None) -> list[Piece]:
     """One text with removed and added parts, as far as people read it; see `difference`."""
-    if first is None or changes is None:
+    if first is None or steps is None:
         return [Piece("one of the texts is no longer kept")]
-    if not any(change.removed or change.added for change in changes):
+    if not any(step.removed or step.added for step in steps):
         return [Piece(f"The texts are equal (the first {LONGEST:,} characters are compared).")]
     pieces = []
     place = 0
-    for change in changes:
-        same = first[place : place + change.copied]
+    for step in steps:
+        same = first[place : place + step.copied]
         if len(same) > 160:
             head = _LAST_WORD.sub("", same[:70]) if place else ""
             # After the last change, the end of the text is left out.
-            leads_up = change.removed or change.added
+            leads_up = step.removed or step.added
             same = f"{head} […] {_FIRST_WORD.sub('', same[-70:]) if leads_up else ''}"
-        place += change.copied
-        removed = first[place : place + change.removed]
-        place += change.removed
-        for text, mark in ((same, ""), (removed, "-"), (change.added, "+")):
+        place += step.copied
+        removed = first[place : place + step.removed]
+        place += step.removed
+        for text, mark in ((same, ""), (removed, "-"), (step.added, "+")):
             if text:
                 pieces.append(Piece(visible(text).replace("\n", " "), mark))
     return pieces

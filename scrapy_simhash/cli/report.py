@@ -8,8 +8,8 @@ from argparse import ArgumentParser, Namespace
 from scrapy_simhash.cli.arguments import add_database, add_output, add_run
 from scrapy_simhash.cli.output import working
 from scrapy_simhash.cli.project import Project
+from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
-from scrapy_simhash.report.subject import read_subject
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -22,6 +22,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     with project.namespace_of(options.run) as namespace, working("Writing the report"):
-        subject = read_subject(namespace, project.settings.rule, options.run)
-        write_report(subject, options.output)
+        data = read_report(namespace, project.settings.rule, options.run)
+        write_report(data, options.output)
     print(f"Report: {options.output.absolute()}", file=sys.stderr)

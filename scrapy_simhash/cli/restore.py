@@ -10,11 +10,11 @@ from itertools import chain
 from typing import Any
 
 from scrapy_simhash.cli import arguments
-from scrapy_simhash.cli.drops import described
 from scrapy_simhash.cli.output import lines_to, progress_bar
 from scrapy_simhash.cli.printing import json_line, without_secrets
 from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.history.drops import better_items, choose_drops, read_items, unpack_item
+from scrapy_simhash.crawl.quarantine import unpack
+from scrapy_simhash.history.drops import better_items, choose_drops, read_items
 from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.item.quality import Criterion
@@ -92,7 +92,7 @@ def _found(
     better = {}
     if options.better:
         better = {
-            drop.id: (drop, by)
+            drop.id or 0: (drop, by)
             for drop, by in better_items(namespace, criteria)
             if options.run in {None, drop.run} and drop.created >= since
         }
@@ -105,10 +105,10 @@ def _found(
     for drop, item, kind in read_items(namespace, numbers):
         beside: dict[str, Any] = {}
         if options.better:
-            best, by = better[drop.id]
-            beside = {"by": by, **described(best, namespace)}
+            best, by = better[drop.id or 0]
+            beside = {"by": by, **best.as_json()}
         elif options.with_original:
-            beside = described(drop, namespace)
+            beside = drop.as_json()
         yield item, kind, beside
 
 
@@ -125,7 +125,7 @@ def _write(
                 counts["gone"] += 1
                 continue
             try:
-                fields = unpack_item(bytes(item))
+                fields = unpack(bytes(item))
             except ValueError:
                 counts["damaged"] += 1
                 continue

@@ -12,17 +12,16 @@ from sqlalchemy import Row
 
 from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_database, add_json
-from scrapy_simhash.cli.drops import HEADS, described, in_cells
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
+from scrapy_simhash.cli.records import DECISION_HEADS, compared_texts, decision_cells
 from scrapy_simhash.exceptions import NotFound
+from scrapy_simhash.history.decisions import PageHistory, find_addresses, read_page
 from scrapy_simhash.history.namespaces import read_namespaces
-from scrapy_simhash.history.pairs import PageHistory, find_addresses, read_page
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.report.difference import difference
-from scrapy_simhash.report.verdict import action_in_words
 from scrapy_simhash.visible import format_time, iso_time, without_passwords
 
 # Addresses that are listed if several contain what was given.
@@ -83,18 +82,13 @@ def _pages(project: Project, namespaces: Sequence[NamespaceRow], url: str) -> li
 
 
 def _figures(url: str, namespace: NamespaceRow, page: PageHistory) -> dict[str, Any]:
-    decisions = []
-    for pair in page.decisions:
-        text, steps = difference(pair.stored.text, pair.mine.text)
-        more = {"text_of_original": text, "difference": steps}
-        decisions.append(described(pair, namespace) | more)
     return {
         "url": url,
         "namespace": namespace.name,
         "bits": namespace.bits,
         "versions": [_version(namespace, page, claim) for claim in page.claims],
-        "decisions": decisions,
-        "duplicates": [described(pair, namespace) for pair in page.duplicates],
+        "decisions": [one.as_json() | compared_texts(one) for one in page.decisions],
+        "duplicates": [one.as_json() for one in page.duplicates],
         "duplicate_count": page.duplicate_count,
     }
 
@@ -126,16 +120,14 @@ def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
         pending = "" if claim.state else " (not known to be stored yet)"
         output.print_facts(facts, f"Stored item {claim.id}{pending}")
     console = output.open_console()
-    for pair in page.decisions:
-        known = described(pair, namespace)
-        number = f", number {known['id']} for `restore --id`" if known["id"] else ""
-        action = action_in_words(pair.action).capitalize()
-        print(f"{action} in run {pair.run}, {iso_time(pair.created)}{number}:")
-        output.print_lines(HEADS, [in_cells([pair])])
+    for one in page.decisions:
+        number = f", number {one.id} for `restore --id`" if one.id else ""
+        print(f"{one.status.capitalize()} in run {one.run}, {iso_time(one.created)}{number}:")
+        output.print_lines(DECISION_HEADS, [decision_cells([one])])
         print()
-        texts = difference(pair.stored.text, pair.mine.text)
+        texts = difference(one.stored.text, one.own.text)
         console.print(output.wrapped(output.marked_difference(*texts), console.width), "")
     if page.duplicates:
         shown = len(page.duplicates)
         print(f"The newest {shown} of {page.duplicate_count:,} near-duplicates of it:")
-        output.print_lines(HEADS, [in_cells(page.duplicates)])
+        output.print_lines(DECISION_HEADS, [decision_cells(page.duplicates)])

@@ -24,17 +24,18 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.spider import iter_spider_classes
 
 from scrapy_simhash.cli.arguments import add_output, positive
-from scrapy_simhash.cli.drops import HEADS, in_cells
 from scrapy_simhash.cli.main import name_and_value
 from scrapy_simhash.cli.output import open_console, print_lines
 from scrapy_simhash.cli.project import CommandError, Project
+from scrapy_simhash.cli.records import DECISION_HEADS, decision_cells
 from scrapy_simhash.cli.tune import print_tuned, tuned
 from scrapy_simhash.crawl import components, end
 from scrapy_simhash.crawl.components import Addon, SimhashPipeline
+from scrapy_simhash.history.decisions import with_contents
 from scrapy_simhash.history.namespaces import choose_namespace
-from scrapy_simhash.history.pairs import Pair, with_contents
+from scrapy_simhash.history.record import Record
+from scrapy_simhash.report.data import ReportData, read_report, sum_stats
 from scrapy_simhash.report.html import write_report
-from scrapy_simhash.report.subject import Subject, read_subject, sum_stats
 from scrapy_simhash.report.verdict import findings, headline, remarks, skipped
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.visible import plural, visible
@@ -85,15 +86,15 @@ def run(project: Project, options: Options) -> None:
         with trial.database() as database:
             name = trial.settings.namespace_of(crawler.spider)
             namespace = choose_namespace(database, name)
-            subject = read_subject(namespace, trial.settings.rule, is_trial=True)
+            data = read_report(namespace, trial.settings.rule, is_trial=True)
             console = open_console()
-            _print_verdict(console, crawler, subject, trial.settings.scheme)
-            if subject.namespace.size:
+            _print_verdict(console, crawler, data, trial.settings.scheme)
+            if data.namespace.size:
                 console.print()
-                print_tuned(tuned(trial, subject.namespace))
+                print_tuned(tuned(trial, data.namespace))
                 console.print()
-            write_report(subject, path)
-    _print_settings(console, project.scrapy, subject)
+            write_report(data, path)
+    _print_settings(console, project.scrapy, data)
     console.print(f"Report: {path.absolute()}")
 
 
@@ -226,30 +227,30 @@ def _fetched(crawler: Crawler) -> str:
     return f"{fetched}, {errors:,} {plural(errors, 'error')} logged" if errors else fetched
 
 
-def _print_verdict(console: Console, crawler: Crawler, subject: Subject, scheme: Scheme) -> None:
+def _print_verdict(console: Console, crawler: Crawler, data: ReportData, scheme: Scheme) -> None:
     """Print the result, and the fields that kept items apart."""
-    spider = subject.runs[0].spider
-    console.print(f"{spider}: {_fetched(crawler)}, {headline(subject)}", style="bold")
-    for remark in remarks(subject):
+    spider = data.runs[0].spider
+    console.print(f"{spider}: {_fetched(crawler)}, {headline(data)}", style="bold")
+    for remark in remarks(data):
         console.print(remark)
-    for one in findings(subject):
+    for one in findings(data):
         console.print(f"{one.items:,} ({one.share}) {one.outcome}: {one.what}")
-    if not any(subject.stats.get(f"text/{size}") for size in ("8_to_31", "from_32")):
+    if not any(data.stats.get(f"text/{size}") for size in ("8_to_31", "from_32")):
         console.print(
             "Neither items nor pages have texts long enough to compare, so only equal items are "
             "duplicates. A field counts as text from 32 different pairs of neighbouring words on."
         )
-    examples: dict[str, Pair] = {}
-    for pair in subject.kept:
+    examples: dict[str, Record] = {}
+    for pair in data.kept:
         examples.setdefault(pair.differs, pair)
     if examples:
         some = [*examples.values()][:_EXAMPLES]
-        shown = with_contents(subject.namespace, some, scheme)
+        shown = with_contents(data.namespace, some, scheme)
         console.print("\nSimilar items that were kept, one for each reason:", style="bold")
-        print_lines(HEADS, [in_cells(shown)])
+        print_lines(DECISION_HEADS, [decision_cells(shown)])
 
 
-def _print_settings(console: Console, settings: ScrapySettings, subject: Subject) -> None:
+def _print_settings(console: Console, settings: ScrapySettings, data: ReportData) -> None:
     """Print lines for the project's settings."""
     earlier = [
         str(name)
@@ -264,7 +265,7 @@ def _print_settings(console: Console, settings: ScrapySettings, subject: Subject
     lines = []
     if not any(load_object(addon) is Addon for addon in settings.getdict("ADDONS")):
         lines.append('ADDONS = {"scrapy_simhash.Addon": 500}')
-    for one in subject.advice:
+    for one in data.advice:
         lines += [f"# {line}" for line in wrap(f"{one.effect}. The report shows some.", 90)]
         lines.append(one.setting)
     if lines:

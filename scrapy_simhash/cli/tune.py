@@ -24,16 +24,16 @@ from scrapy_simhash.cli.output import (
 )
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
+from scrapy_simhash.cli.records import compared_texts
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import NOTHING, SketchStore, make_part
 from scrapy_simhash.exceptions import NotFound
+from scrapy_simhash.history.decisions import with_contents
 from scrapy_simhash.history.documents import read_documents, read_stored
-from scrapy_simhash.history.pairs import NOTHING as NO_CONTENT
-from scrapy_simhash.history.pairs import read_contents
+from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.report.difference import difference
 from scrapy_simhash.simhash.measure import candidate_limit, distance, similarity_at
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural, shortened
@@ -163,21 +163,27 @@ def _described(
     namespace: NamespaceRow, pairs: Iterable[tuple[Row[Any], Row[Any], float]]
 ) -> list[dict[str, Any]]:
     """Pairs with their addresses and differences."""
-    described = []
-    for *pair, similarity in pairs:
-        places = [(row.claim, row.number) for row in pair]
-        kept = read_contents(namespace, places)
-        new, old = (kept.get(place, NO_CONTENT).text for place in places)
-        described.append(
-            {
-                "url": pair[0].url,
-                "match": pair[1].url,
-                "similarity": round(similarity, 6),
-                "distance": distance(*(int.from_bytes(row.fingerprint, "big") for row in pair)),
-                **dict(zip(("text_of_match", "difference"), difference(old, new), strict=True)),
-            }
+    records = [
+        Record(
+            status="",
+            page=row.url,
+            original_page=other.url,
+            similarity=similarity,
+            distance=distance(*(int.from_bytes(one.fingerprint, "big") for one in (row, other))),
+            places=((row.claim, row.number), (other.claim, other.number)),
         )
-    return described
+        for row, other, similarity in pairs
+    ]
+    return [
+        {
+            "url": record.url,
+            "original": record.original,
+            "similarity": round(record.similarity or 0.0, 6),
+            "distance": record.distance,
+            **compared_texts(record),
+        }
+        for record in with_contents(namespace, records, None)
+    ]
 
 
 def print_tuned(figures: Mapping[str, Any]) -> None:
@@ -196,10 +202,10 @@ def print_tuned(figures: Mapping[str, Any]) -> None:
         title = f"Dropped at {step['dropped_at']}, kept at {step['kept_at']}:"
         console.print(f"\n{title}", style="bold")
         for pair in step["pairs"]:
-            urls = (shortened(pair[side]) for side in ("url", "match"))
+            urls = (shortened(pair[side]) for side in ("url", "original"))
             line = "  ".join([in_words(pair, figures["setting"]), *urls])
             console.print(line, soft_wrap=True)
-            pieces = marked_difference(pair["text_of_match"], pair["difference"])
+            pieces = marked_difference(pair["text_of_original"], pair["difference"])
             console.print(wrapped(pieces, console.width, _SHOWN), "")
     if steps:
         console.print("[-only in the match-] {+only in the page+}", style="dim")

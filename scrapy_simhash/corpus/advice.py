@@ -44,13 +44,13 @@ class Near(NamedTuple):
     """Items that were kept although others are similar, for one reason.
 
     Attributes:
-        reason: the field that differs, or what else does; see `Verdict.differs`.
+        differs: the field that differs, or what else does; see `Verdict.differs`.
         number: how many there are.
         items: the numbers of the first one and of the item that it is similar to.
         values: the values of both, or the words of their texts; None where one has none.
     """
 
-    reason: str
+    differs: str
     number: int
     items: tuple[int, int]
     values: tuple[str | None, str | None]

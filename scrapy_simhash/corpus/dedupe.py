@@ -42,21 +42,21 @@ if TYPE_CHECKING:
 _FREE, _RATIO, _PER_RECORD = 1 << 30, 1000, 1 << 10
 
 # Columns of the table of groups. Items are numbered from 1; a group has the number of the item that
-# is kept. `match` is the item of which this one is a copy or, if it is kept, the item whose text is
-# similar and from which it `differs`.
+# is kept. The original is the item of which this one is a copy or, if it is kept, the item whose
+# text is similar and from which it `differs`. The names are those of `history.record.Record`.
 _COLUMNS = {
     "group": "int64",
-    "member": "int64",
+    "id": "int64",
     "kept": "bool",
     "similarity": "double",
-    "match": "int64",
+    "original_id": "int64",
     "differs": "string",
     "url": "string",
 }
 
 
 # With a reference, also the file and the address of that item. Its items have negative numbers.
-_REFERENCE_COLUMNS = {"match_file": "string", "match_url": "string"}
+_REFERENCE_COLUMNS = {"original_file": "string", "original": "string"}
 
 
 class Counts(NamedTuple):
@@ -322,18 +322,18 @@ class _Corpus:
             similarity = float(decisions.similarities[number])
             row = {
                 "group": self._shown(number if is_kept else match),
-                "member": self._shown(number),
+                "id": self._shown(number),
                 "kept": is_kept,
                 "similarity": None if np.isnan(similarity) else round(similarity, 4),
-                "match": None if match < 0 else self._shown(match),
+                "original_id": None if match < 0 else self._shown(match),
                 "differs": decisions.reasons[decisions.differs[number]] or None,
                 "url": self.sketches.url(number) or None,
             }
             if self.references:
                 is_known = 0 <= match < self.first
                 place = bisect(self.starts, match) - 1
-                row["match_file"] = str(self.sketcher.sources[place].path) if is_known else None
-                row["match_url"] = (self.sketches.url(match) or None) if match >= 0 else None
+                row["original_file"] = str(self.sketcher.sources[place].path) if is_known else None
+                row["original"] = (self.sketches.url(match) or None) if match >= 0 else None
             yield row
 
     def _shown(self, number: int) -> int:

@@ -243,7 +243,7 @@ def _plain(change: Change) -> dict[str, Any]:
     if change.similarity is not None:
         found["similarity"] = round(change.similarity, 4)
     fields = {name: list(values) for name, values in change.fields.items()}
-    more = {"from": change.origin, "fields": fields, "back": change.is_back}
+    more = {"original": change.origin, "fields": fields, "back": change.is_back}
     return found | {name: value for name, value in more.items() if value}
 
 

@@ -105,7 +105,7 @@ class CrawlEnd:
         )
         if (kept := Counter(stats.below("kept/other_facts/"))) and run:
             # No crawl needs it before its end.
-            from scrapy_simhash.report.verdict import field_label  # noqa: PLC0415
+            from scrapy_simhash.history.words import field_label  # noqa: PLC0415
 
             named = [f"{field_label(name)} {count}" for name, count in kept.most_common(_LOGGED)]
             logger.info(
@@ -242,10 +242,10 @@ class CrawlEnd:
                 for advice in find_noise(read_changes(namespace, window, ["changed"])):
                     logger.info("To store less: %s: %s", advice.setting, advice.effect)
             if settings.report is not None:
+                from scrapy_simhash.report.data import read_report  # noqa: PLC0415
                 from scrapy_simhash.report.html import write_report  # noqa: PLC0415  (as above)
-                from scrapy_simhash.report.subject import read_subject  # noqa: PLC0415
 
-                write_report(read_subject(namespace, settings.rule, run), settings.report)
+                write_report(read_report(namespace, settings.rule, run), settings.report)
                 logger.info("The report is in %s", settings.report)
         finally:
             database.close()

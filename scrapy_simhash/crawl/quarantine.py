@@ -10,7 +10,7 @@ from typing import Any
 from itemadapter import ItemAdapter
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
-from scrapy_simhash.text.packed import TooLarge, pack_bytes
+from scrapy_simhash.text.packed import TooLarge, pack_bytes, unpack_bytes
 
 
 def pack(item: Any, most: float = math.inf) -> tuple[bytes, str]:
@@ -43,6 +43,17 @@ def pack(item: Any, most: float = math.inf) -> tuple[bytes, str]:
     if len(packed) > most:
         raise TooLarge(f"{len(packed):,} bytes")
     return packed, path
+
+
+def unpack(packed: bytes) -> dict[str, Any]:
+    """The fields of a packed item. Raises ValueError if it can't be read: it is damaged."""
+    try:
+        fields = json.loads(unpack_bytes(packed).decode("utf-8", "surrogatepass"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(fields, dict):
+        raise ValueError("not the fields of an item")  # noqa: TRY004 - about the data, not a caller
+    return fields
 
 
 def _fields(encode: Callable[[Any], str], item: Any) -> dict[str, Any]:

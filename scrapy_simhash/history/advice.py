@@ -14,7 +14,8 @@ from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.pairs import NOTHING, read_contents
+from scrapy_simhash.history.decisions import read_contents
+from scrapy_simhash.history.record import NOTHING
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.item.evidence import Relation, differing
 from scrapy_simhash.item.facts import Facts, equal_titles
@@ -32,7 +33,7 @@ _ONE_TITLE = frozenset({Relation.SAME_SITE, Relation.ONE_TITLE})
 _MOST, _CHUNK = 20_000, 500
 
 
-class Advice(NamedTuple):
+class SettingAdvice(NamedTuple):
     """A line to change or call, its effect without a full stop, and examples of items.
 
     If it is about fields that keep copies apart, also these, and how many items would be dropped
@@ -52,7 +53,7 @@ class Advice(NamedTuple):
         )
 
 
-def advise(namespace: NamespaceRow, run: int | None = None) -> list[Advice]:
+def advise(namespace: NamespaceRow, run: int | None = None) -> list[SettingAdvice]:
     """The advice from all items of a namespace or run."""
     query = (
         select(
@@ -105,7 +106,7 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[Advice]:
                 f"under a second URL that differ only in {', '.join(names)}"
             )
             setting = f"SIMHASH_IGNORE_FIELDS = {names}"
-            given.append(Advice(setting, effect, examples[:_EXAMPLES], fields, number))
+            given.append(SettingAdvice(setting, effect, examples[:_EXAMPLES], fields, number))
     return sorted(given, key=lambda one: -one.dropped)
 
 

@@ -15,13 +15,10 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.values import CONFIRMED
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.pairs import Change
+from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.item.quality import address_of, lister_of
+from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.text.packed import unpack_bytes
-
-#: What may have happened to a thing.
-STATUSES = ("new", "changed", "moved", "removed", "back")
 
 # Later than all times, and than all numbers of claims. Databases have no infinity.
 _NEVER = 1 << 62
@@ -74,7 +71,7 @@ def read_window(namespace: NamespaceRow, *, since: float | None, run: int | None
 
 def read_changes(
     namespace: NamespaceRow, window: Window, statuses: Collection[str]
-) -> Iterator[Change]:
+) -> Iterator[Record]:
     """What happened in a window, the oldest first."""
     noted = [status for status in statuses if status != "new"]
     found = [_noted(namespace, window, noted)] if noted else []
@@ -83,7 +80,7 @@ def read_changes(
     return merge(*found, key=attrgetter("created"))
 
 
-def _noted(namespace: NamespaceRow, window: Window, statuses: Collection[str]) -> Iterator[Change]:
+def _noted(namespace: NamespaceRow, window: Window, statuses: Collection[str]) -> Iterator[Record]:
     dead = select(_run.id).where(_is_dead)
     query: Select[Any] = (
         select(schema.changes, url_of(schema.changes).label("place"))
@@ -95,31 +92,32 @@ def _noted(namespace: NamespaceRow, window: Window, statuses: Collection[str]) -
         query = query.where(_row.run == window.run)
     following: ColumnElement[bool] = _row.created >= window.since
     while rows := namespace.read(query.where(following)):
-        yield from map(_change, rows)
+        yield from (_change(namespace, row) for row in rows)
         last = rows[-1]
         is_later = or_(_row.created > last.created, _row.id > last.id)
         following = and_(_row.created >= last.created, is_later)
 
 
-def _change(row: Row[Any]) -> Change:
+def _change(namespace: NamespaceRow, row: Row[Any]) -> Record:
     try:
         fields = json.loads(unpack_bytes(row.fields)) if row.fields is not None else {}
     except ValueError:
         fields = {}
-    return Change(
-        row.status,
-        address_of(row.key, row.place),
-        row.created,
-        row.run,
-        row.moved_from,
-        row.similarity,
-        fields,
-        ((row.claim, 0), (row.before, row.duplicate)),
-        lister=lister_of(row.key),
+    return Record(
+        status=row.status,
+        page=row.place,
+        key=row.key,
+        original_page=row.moved_from,
+        created=row.created,
+        run=row.run,
+        namespace=namespace.name,
+        similarity=row.similarity,
+        noted=fields,
+        places=((row.claim, 0), (row.before, row.duplicate)),
     )
 
 
-def _new(namespace: NamespaceRow, window: Window) -> Iterator[Change]:
+def _new(namespace: NamespaceRow, window: Window) -> Iterator[Record]:
     """The things whose first version was made in the window.
 
     Where that version is gone, its number tells the time. A copy that became another thing is
@@ -146,8 +144,15 @@ def _new(namespace: NamespaceRow, window: Window) -> Iterator[Change]:
                 seen.add(found.origin)
                 if found.id == found.origin and found.id in changed:
                     continue
-                url = address_of(found.key, found.url)
-                yield Change("new", url, found.created, found.run, lister=lister_of(found.key))
+                yield Record(
+                    status="new",
+                    page=found.url,
+                    key=found.key,
+                    created=found.created,
+                    run=found.run,
+                    namespace=namespace.name,
+                    group=group_name(namespace.id, found.origin),
+                )
 
 
 def _first_number(namespace: NamespaceRow, time: float) -> int:

@@ -10,7 +10,8 @@ from sqlalchemy import Row, Select, Table, literal, null, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.values import EXACT, SAME
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.pairs import NOTHING, Content, read_contents
+from scrapy_simhash.history.decisions import read_contents
+from scrapy_simhash.history.record import NOTHING, Content
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts

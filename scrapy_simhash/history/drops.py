@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,11 +12,11 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.values import CONFIRMED, SAME
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.pairs import Pair, select_dropped
+from scrapy_simhash.history.decisions import dropped, select_dropped
+from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan, is_valid
 from scrapy_simhash.item.quality import Criterion, better_by, ranks_of
-from scrapy_simhash.text.packed import unpack_bytes
 
 # Items read at once: each may be large; and rows without them.
 _PAGE, _ROWS = 100, 10_000
@@ -51,7 +50,7 @@ def choose_drops(
 
 def read_items(
     namespace: NamespaceRow, numbers: Sequence[int]
-) -> Iterator[tuple[Pair, bytes | None, str | None]]:
+) -> Iterator[tuple[Record, bytes | None, str | None]]:
     """The dropped items of these numbers, in their order: packed if it is kept, and its type."""
     query = (
         select_dropped.add_columns(sql.drops.item, sql.drops.item_type)
@@ -61,11 +60,13 @@ def read_items(
         .order_by(sql.drops.id)
     )
     for start in range(0, len(numbers), _PAGE):
-        for *drop, item, item_type in namespace.read(query, numbers=numbers[start : start + _PAGE]):
-            yield Pair(*drop), item, item_type
+        for row in namespace.read(query, numbers=numbers[start : start + _PAGE]):
+            yield dropped(namespace, row), row.item, row.item_type
 
 
-def better_items(namespace: NamespaceRow, criteria: Sequence[Criterion]) -> list[tuple[Pair, str]]:
+def better_items(
+    namespace: NamespaceRow, criteria: Sequence[Criterion]
+) -> list[tuple[Record, str]]:
     """The best dropped item of each group, if it is better than the stored one, oldest first.
 
     Among equally good items, the newest is taken; one that is not kept gives way to one that is.
@@ -84,30 +85,21 @@ def better_items(namespace: NamespaceRow, criteria: Sequence[Criterion]) -> list
         other.state == CONFIRMED,
         is_valid(sql.others),
     )
-    query = select_dropped.where(
+    query = select_dropped.add_columns(
+        sql.drops.quality, claim.quality.label("original_quality")
+    ).where(
         *sql.drops_of(namespace), sql.drops.action.not_in(("report", SAME)), is_stored, ~has_own
     )
-    best: dict[int | None, tuple[Any, Pair, str]] = {}
+    best: dict[int | None, tuple[Any, Record, str]] = {}
     for rows in sql.read_in_pages(namespace, query, sql.drops.id, _ROWS):
-        for drop in (Pair(*row) for row in rows):
-            if kept := newest.get(drop.origin):
-                drop = drop._replace(  # noqa: PLW2901
-                    original=kept.url, original_key=kept.key, original_quality=kept.quality
-                )
-            mine = sql.quality_of(drop.quality, drop.key, drop.url)
-            stored = sql.quality_of(drop.original_quality, drop.original_key, drop.original)
+        for row in rows:
+            drop, packed = dropped(namespace, row), row.original_quality
+            if kept := newest.get(row.origin):
+                drop = drop._replace(original_page=kept.url, original_key=kept.key)
+                packed = kept.quality
+            mine = sql.quality_of(row.quality, drop.key, drop.page)
+            stored = sql.quality_of(packed, drop.original_key, drop.original_page)
             if by := better_by(criteria, mine, stored):
-                rank = (not drop.has_item, ranks_of(criteria, mine), -drop.id)
-                best[drop.origin] = min((rank, drop, by), best.get(drop.origin, (rank, drop, by)))
-    return sorted(((drop, by) for _, drop, by in best.values()), key=lambda one: one[0].id)
-
-
-def unpack_item(packed: bytes) -> dict[str, Any]:
-    """The fields of a packed item. Raises ValueError if it can't be read: it is damaged."""
-    try:
-        fields = json.loads(unpack_bytes(packed).decode("utf-8", "surrogatepass"))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    if not isinstance(fields, dict):
-        raise ValueError("not the fields of an item")  # noqa: TRY004 - about the data, not a caller
-    return fields
+                rank = (not drop.has_item, ranks_of(criteria, mine), -row.id)
+                best[row.origin] = min((rank, drop, by), best.get(row.origin, (rank, drop, by)))
+    return sorted(((drop, by) for _, drop, by in best.values()), key=lambda one: one[0].id or 0)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from scrapy_simhash.db.values import SAME
+from scrapy_simhash.history.record import Record
+from scrapy_simhash.history.words import UNCHANGED
 from scrapy_simhash.item.addresses import same_site, split_url, view_of
 from scrapy_simhash.visible import shortened
-
-if TYPE_CHECKING:
-    from scrapy_simhash.history.pairs import Pair
 
 # Folders that are named: those with a digit are as many as there are pages.
 _FOLDERS = re.compile(r"[^\W\d]+(?:[-.][^\W\d]+)*(?:/[^\W\d]+(?:[-.][^\W\d]+)*)?")
@@ -44,11 +42,17 @@ class Cause(NamedTuple):
         return ", ".join(parts)
 
 
-def how(drop: Pair) -> str:
-    """What the URL of a duplicate has in common with that of its original, as a phrase."""
-    if drop.action == SAME:
+def how(record: Record) -> str:
+    """What the page of a duplicate has in common with that of its original, as a phrase.
+
+    Of a change, where the item was before, and which site lists it.
+    """
+    if record.is_change:
+        told = {"listed by": record.listed_by, "from": record.original}
+        return "; ".join(f"{what} {where}" for what, where in told.items() if where)
+    if record.status == UNCHANGED:
         return "unchanged since an earlier crawl"
-    return str(cause_of(drop.url, drop.original or ""))
+    return str(cause_of(record.page, record.original_page or ""))
 
 
 @lru_cache(maxsize=1 << 17)

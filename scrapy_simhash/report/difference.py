@@ -15,7 +15,7 @@ _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U00
 _TOKEN = re.compile(rf"(?:[{_UNSPACED}]|[^\W{_UNSPACED}]+|\W)\s*|^\s+")
 
 
-class Change(NamedTuple):
+class DiffStep(NamedTuple):
     """A step from one text to the other: copy characters, remove the next ones, add a text."""
 
     copied: int
@@ -23,7 +23,7 @@ class Change(NamedTuple):
     added: str
 
 
-def difference(first: str | None, second: str | None) -> tuple[str | None, list[Change] | None]:
+def difference(first: str | None, second: str | None) -> tuple[str | None, list[DiffStep] | None]:
     """The first text, and the steps to the second by their longest common subsequence.
 
     Both are without the passwords of URLs. There are no steps where one text is not kept. White
@@ -36,7 +36,7 @@ def difference(first: str | None, second: str | None) -> tuple[str | None, list[
 
     old, new = (_TOKEN.findall(text[:LONGEST]) for text in (first, second))
     steps = LCSseq.opcodes([token.rstrip() for token in old], [token.rstrip() for token in new])
-    changes: list[Change] = []
+    found: list[DiffStep] = []
     copied, removed, added = 0, 0, ""
     last = len(steps) - 1
     for number, step in enumerate(steps):
@@ -49,9 +49,9 @@ def difference(first: str | None, second: str | None) -> tuple[str | None, list[
             added += "".join(new[step.dest_start : step.dest_end])
         else:
             if removed or added:
-                changes.append(Change(copied, removed, added))
+                found.append(DiffStep(copied, removed, added))
                 copied, removed, added = 0, 0, ""
             copied += length
     if copied or removed or added:
-        changes.append(Change(copied, removed, added))
-    return first, changes
+        found.append(DiffStep(copied, removed, added))
+    return first, found

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.durable import replace_file
 from scrapy_simhash.history.patterns import LEAST
+from scrapy_simhash.report.data import ReportData, sum_stats
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack
 from scrapy_simhash.report.steps import steps
-from scrapy_simhash.report.subject import Subject, sum_stats
 from scrapy_simhash.report.verdict import findings, headline, remarks
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import format_time, plural, shortened
@@ -70,16 +70,16 @@ class Histogram(NamedTuple):
         return max(2, most + most % 2)
 
 
-def histograms(subject: Subject) -> Iterator[Histogram]:
+def histograms(data: ReportData) -> Iterator[Histogram]:
     """Those for which there is something to draw."""
-    for one in (_times(subject), _similarities(subject)):
+    for one in (_times(data), _similarities(data)):
         if any(kept or dropped for _, kept, dropped, _ in one.bins):
             yield one
 
 
-def _times(subject: Subject) -> Histogram:
-    kept = subject.tally("created")
-    dropped = Counter(int(drop.created) for drop in subject.drops)
+def _times(data: ReportData) -> Histogram:
+    kept = data.tally("created")
+    dropped = Counter(int(drop.created) for drop in data.drops)
     seconds = {*kept, *dropped} or {0}
     first, last = min(seconds), max(*seconds, min(seconds) + 1)
     edges = np.linspace(first, last, min(60, last - first + 1) + 1)
@@ -104,20 +104,20 @@ def _times(subject: Subject) -> Histogram:
     )
 
 
-def _similarities(subject: Subject) -> Histogram:
+def _similarities(data: ReportData) -> Histogram:
     """Without the equal texts, beside which all others would be too small to see."""
-    found = Counter((drop.similarity or 0.0) + _ROUNDING for drop in subject.duplicates)
+    found = Counter((drop.similarity or 0.0) + _ROUNDING for drop in data.duplicates)
     equal = sum(count for similarity, count in found.items() if similarity >= 1)
     nearest = Counter[float]()
-    for distance, count in subject.tally("nearest").items():
-        near = similarity_at(distance, subject.namespace.bits)
+    for distance, count in data.tally("nearest").items():
+        near = similarity_at(distance, data.namespace.bits)
         nearest[min(1, near + _ROUNDING)] += count
     edges = np.linspace(_LEAST, 1, round((1 - _LEAST) / _WIDTH) + 1)
     below = Counter({similarity: count for similarity, count in found.items() if similarity < 1})
     more = f". Not drawn: {equal:,} {plural(equal, 'duplicate')} with an equal text"
     return Histogram(
         "Similarity to the nearest item",
-        f"The dashed line is the threshold, {subject.threshold:.2g}{more if equal else ''}",
+        f"The dashed line is the threshold, {data.threshold:.2g}{more if equal else ''}",
         "similarity from",
         ("kept, estimated", "dropped"),
         _binned(
@@ -128,7 +128,7 @@ def _similarities(subject: Subject) -> Histogram:
             below,
         ),
         [f"{0.5 + tick / 10:.1f}" for tick in range(6)],
-        max(0.0, (subject.threshold - _LEAST) / _WIDTH),
+        max(0.0, (data.threshold - _LEAST) / _WIDTH),
     )
 
 
@@ -146,29 +146,29 @@ def _binned(
     return list(zip(labels[:-1], one, other, filters, strict=True))
 
 
-def write_report(subject: Subject, path: Path) -> None:
+def write_report(data: ReportData, path: Path) -> None:
     """Write the file; an old one is replaced once the new one is complete. Raises OSError."""
-    replace_file(path, _render(subject).encode())
+    replace_file(path, _render(data).encode())
 
 
-def _render(subject: Subject) -> str:
+def _render(data: ReportData) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"time": format_time, "shortened": shortened, "code": _code}
     environment.filters |= {"number": "{:,}".format, "href": _href}
     style, script = _template("report.css"), _template("report.js")
-    views = subject.views()
+    views = data.views()
     opened = views[0].run if len(views) > 1 else None
-    packed = pack(subject, opened)
+    packed = pack(data, opened)
     shown = [_view(view) for view in views]
-    runs = [*_runs(subject, {view.run for view in views})]
+    runs = [*_runs(data, {view.run for view in views})]
     contents = {
-        "changed": ("What changed", subject.changes),
-        "decisions": ("Every decision", subject.drops or subject.kept),
+        "changed": ("What changed", data.changes),
+        "decisions": ("Every decision", data.drops or data.kept),
         "charts": ("Charts", any(view["histograms"] or view["groups"] for view in shown)),
         "runs": ("Runs", runs[1:]),
-        "parts": ("URLs that only repeat", subject.patterns),
+        "parts": ("URLs that only repeat", data.patterns),
         "index": ("The index", True),
     }
     return environment.from_string(_template("report.html")).render(
@@ -176,8 +176,8 @@ def _render(subject: Subject) -> str:
         # Files of this package; neither contains a closing tag.
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
-        subject=subject,
-        database=str(subject.namespace.database),
+        data=data,
+        database=str(data.namespace.database),
         views=shown,
         runs=runs,
         most=max([1, *(run["counts"]["kept"] + run["counts"]["dropped"] for run in runs)]),
@@ -185,7 +185,7 @@ def _render(subject: Subject) -> str:
         written=datetime.now(UTC).timestamp(),
         top=TOP,
         least=LEAST,
-        total=subject.counts.total(),
+        total=data.counts.total(),
         details=packed.details,
         first=packed.first,
         rows=packed.rows,
@@ -194,30 +194,30 @@ def _render(subject: Subject) -> str:
     )
 
 
-def _view(subject: Subject) -> dict[str, Any]:
+def _view(data: ReportData) -> dict[str, Any]:
     """What is shown of one run, or of all together."""
-    groups = Counter((drop.claim, drop.original) for drop in subject.duplicates).most_common(TOP)
+    groups = Counter((drop.original_id, drop.original) for drop in data.duplicates).most_common(TOP)
     return {
-        "subject": subject,
-        "id": "all" if subject.run is None else str(subject.run),
-        "row": None if subject.run is None else subject.runs[0],
-        "headline": headline(subject),
-        "remarks": list(remarks(subject)),
-        "steps": list(steps(subject)),
-        "findings": list(findings(subject)),
-        "histograms": list(histograms(subject)),
+        "data": data,
+        "id": "all" if data.run is None else str(data.run),
+        "row": None if data.run is None else data.runs[0],
+        "headline": headline(data),
+        "remarks": list(remarks(data)),
+        "steps": list(steps(data)),
+        "findings": list(findings(data)),
+        "histograms": list(histograms(data)),
         "groups": [(original, count) for original, count in groups if count > 1],
     }
 
 
-def _runs(subject: Subject, shown: Collection[int | None]) -> Iterator[dict[str, Any]]:
+def _runs(data: ReportData, shown: Collection[int | None]) -> Iterator[dict[str, Any]]:
     """The newest runs, with what became of the items of each."""
-    for row in subject.runs[:_MOST_RUNS]:
+    for row in data.runs[:_MOST_RUNS]:
         _, kept, dropped = row.counts or (0, row.claims, row.drops)
         counts = {"kept": kept, "dropped": dropped}
         stats = sum_stats([row.stats])
         counts |= {name: int(stats.get(f"changes/{name}", 0)) for name in ("new", "changed")}
-        if any(one.orphans for one in subject.runs):
+        if any(one.orphans for one in data.runs):
             counts["orphans"] = row.orphans
         yield {"row": row, "counts": counts, "is_shown": row.id in shown}
 

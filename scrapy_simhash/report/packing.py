@@ -9,12 +9,13 @@ import zlib
 from collections import Counter
 from typing import Any, NamedTuple
 
-from scrapy_simhash.history.pairs import KEPT, Change, Pair, differing_values, with_contents
+from scrapy_simhash.history.decisions import with_contents
+from scrapy_simhash.history.record import Record
+from scrapy_simhash.history.words import KEPT, field_label
 from scrapy_simhash.item.addresses import site
 from scrapy_simhash.report.causes import how
+from scrapy_simhash.report.data import ReportData
 from scrapy_simhash.report.difference import LONGEST, difference
-from scrapy_simhash.report.subject import Subject
-from scrapy_simhash.report.verdict import action_in_words, changed_fields, field_label
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.visible import shortened, visible
 
@@ -50,15 +51,15 @@ class Packed(NamedTuple):
     details: int
 
 
-def pack(subject: Subject, opened: int | None) -> Packed:
+def pack(data: ReportData, opened: int | None) -> Packed:
     """Pack everything that the script shows."""
-    rows: list[Any] = [*subject.drops, *subject.kept[::-1], *subject.changes]
+    rows: list[Record] = [*data.drops, *data.kept[::-1], *data.changes]
     # The least similar pairs are the ones to look at, those of the opened run before all.
     order = sorted(
         range(len(rows)),
-        key=lambda number: (rows[number].run != opened, _near(subject, rows[number])),
+        key=lambda number: (rows[number].run != opened, _near(data, rows[number])),
     )
-    of_kept, of_changes = len(subject.drops), len(subject.drops) + len(subject.kept)
+    of_kept, of_changes = len(data.drops), len(data.drops) + len(data.kept)
     chosen = [
         *[number for number in order if of_kept <= number < of_changes][:_MOST_KEPT],
         *[number for number in order if of_changes <= number][:_MOST_KEPT],
@@ -67,28 +68,28 @@ def pack(subject: Subject, opened: int | None) -> Packed:
     listed: dict[int, dict[str, Any]] = {}
     blocks: list[str] = []
     default, left = load_scheme(), MOST_BYTES
-    scheme = default if subject.namespace.scheme.startswith(default.id) else None
+    scheme = default if data.namespace.scheme.startswith(default.id) else None
     for start in range(0, len(chosen), BLOCK):
         if left <= 0:
             break
         numbers = chosen[start : start + BLOCK]
         part = [rows[number] for number in numbers]
-        contents = with_contents(subject.namespace, part, scheme)
+        contents = with_contents(data.namespace, part, scheme)
         details: dict[int, Any] = {}
         for number, row in zip(numbers, contents, strict=True):
             detail = -1
             if compared := _compared(row):
                 detail = len(blocks) * BLOCK + len(details)
                 details[detail] = compared
-            listed[number] = _listed(subject, number, row, detail)
+            listed[number] = _listed(data, number, row, detail)
         if details:
             blocks.append(_packed(details))
             left -= len(blocks[-1])
-    every = [listed.get(number) or _listed(subject, number, row) for number, row in enumerate(rows)]
-    name = shlex.quote(shortened(subject.namespace.name))
+    every = [listed.get(number) or _listed(data, number, row) for number, row in enumerate(rows)]
+    name = shlex.quote(shortened(data.namespace.name))
     first: dict[str, Any] = {
         "block": BLOCK,
-        "command": "" if subject.is_trial else f"scrapy simhash restore --namespace {name} --id ",
+        "command": "" if data.is_trial else f"scrapy simhash restore --namespace {name} --id ",
     }
     rest: dict[str, Any] = {}
     for table, is_change in (("rows", False), ("changes", True)):
@@ -100,78 +101,67 @@ def pack(subject: Subject, opened: int | None) -> Packed:
     return Packed(first, _packed(rest) if any(rest.values()) else "", blocks, with_details)
 
 
-def _near(subject: Subject, row: Pair | Change) -> float:
-    return subject.threshold if row.similarity is None else row.similarity
+def _near(data: ReportData, row: Record) -> float:
+    return data.threshold if row.similarity is None else row.similarity
 
 
-def _listed(subject: Subject, number: int, row: Pair | Change, detail: int = -1) -> dict[str, Any]:
-    """A row as the script knows it.
+def _listed(data: ReportData, number: int, row: Record, detail: int = -1) -> dict[str, Any]:
+    """A row as the script knows it: a record, in the form in which the table shows it.
 
-    Of a field that differs it has the name, the stored value and the item's own, if known.
+    Of a field that differs it has the label, the stored value and the item's own, if known.
     """
-    mine, stored = row.mine.values, row.stored.values
-    names = {name.lower(): name for name in (*stored, *mine)}
+    own, stored = row.own.values, row.stored.values
+    names = {name.lower(): name for name in (*stored, *own)}
     title = next((names[name] for name in _TITLES if name in names), "")
-    fields = [(name, *both) for name, both in differing_values(mine, stored).items()]
-    about = "about " if row.estimated else ""
-    if isinstance(row, Change):
-        key, original = f"c{number}", row.origin or row.url
-        similarity, action = row.similarity, row.status
-        means = f"from {row.origin}" if row.origin else row.lister and f"listed by {row.lister}"
-        fields = changed_fields(row) or fields
-        first_seen, distance, can_be_restored = None, None, False
+    fields, original, about = row.fields, row.original, "about " if row.estimated else ""
+    similarity, status = row.similarity, row.status
+    if row.is_change:
+        original = original or row.url
     else:
-        # Strings: JavaScript has no integers of 63 bits.
-        is_kept = row.action == KEPT
-        key = f"k{row.id}" if is_kept else str(row.id)
-        original = row.original or f"item {row.claim}, deleted"
-        similarity = _near(subject, row)
-        if row.similarity is None:
-            about = "at least "
-        action = action_in_words(row.action)
-        if subject.is_trial and row.action == "drop":
-            action = "would be dropped"
-        action += ", orphan" if row.orphaned else ""
-        means = "" if is_kept else how(row)
-        if is_kept:
-            reason = row.differs
-            fields = [one for one in fields if one[0] == reason] or [(reason, None, None)]
-        first_seen, distance, can_be_restored = row.first_seen, row.distance, row.has_item
+        original = original or f"item {row.original_id}, deleted"
+        if similarity is None:
+            similarity, about = data.threshold, "at least "
+        if data.is_trial and status == "dropped":
+            status = "would be dropped"
+        status += ", orphan" if row.is_orphan else ""
+    if row.status == KEPT:
+        fields = {row.differs: fields.get(row.differs, (None, None))}
     return {
-        "key": key,
+        # Strings: JavaScript has no integers of 63 bits.
+        "key": f"{'c' if row.is_change else 'k'}{number}" if row.id is None else str(row.id),
         "url": shortened(row.url, _URL),
-        "title": shortened(mine.get(title, ""), 200),
+        "title": shortened(own.get(title, ""), 200),
         "original": {
-            "item": str(row.places[1][0]),
+            "item": str(row.original_id),
             "url": shortened(original, _URL),
-            "first": first_seen and int(first_seen),
+            "first": row.first_seen and int(row.first_seen),
             "title": shortened(stored.get(title, ""), 200),
         },
         "similarity": similarity and round(similarity, 4),
         "about": about,
-        "seen": int(row.created),
-        "action": action,
+        "created": int(row.created),
+        "status": status,
         "run": row.run,
         "detail": detail,
         "fields": [
             [field_label(name), *(_shown(value, _SHORT) for value in values)]
-            for name, *values in fields
+            for name, values in fields.items()
         ],
-        "restorable": can_be_restored,
-        "site": shortened(site(row.url) or "(no site)", 80),
-        "distance": distance,
-        "how": shortened(means, _URL),
+        "restorable": row.has_item,
+        "site": shortened(site(row.page) or "(no site)", 80),
+        "distance": row.distance,
+        "how": shortened("" if row.status == KEPT else how(row), _URL),
     }
 
 
-def _compared(row: Pair | Change) -> list[Any] | None:
+def _compared(row: Record) -> list[Any] | None:
     """The stored text, the steps to the other one, and the values of both; None without any."""
-    mine, stored = row.mine, row.stored
-    both = (text and visible(text[:LONGEST])[:LONGEST] for text in (stored.text, mine.text))
-    text, steps = difference(*both) if mine.text and stored.text else ("", None)
-    names = {**mine.values, **stored.values} if mine.values and stored.values else ()
+    own, stored = row.own, row.stored
+    both = (text and visible(text[:LONGEST])[:LONGEST] for text in (stored.text, own.text))
+    text, steps = difference(*both) if own.text and stored.text else ("", None)
+    names = {**own.values, **stored.values} if own.values and stored.values else ()
     fields = [
-        [field_label(name), _shown(mine.values.get(name)), _shown(stored.values.get(name))]
+        [field_label(name), _shown(own.values.get(name)), _shown(stored.values.get(name))]
         for name in names
     ]
     return [text, steps, fields] if steps is not None or fields else None

@@ -8,17 +8,16 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from scrapy_simhash.history.advice import Advice
-from scrapy_simhash.history.pairs import Change, Pair
+from scrapy_simhash.history.advice import SettingAdvice
 from scrapy_simhash.history.patterns import Pattern
+from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.item.addresses import host_of
 from scrapy_simhash.item.facts import PAGE, REST_OF_ITEM
 from scrapy_simhash.item.irrelevant import LEAST, Example
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report.causes import LONGEST_NAME, cause_of, is_view
-from scrapy_simhash.report.subject import Subject
-from scrapy_simhash.report.verdict import changed_fields
+from scrapy_simhash.report.data import ReportData
 from scrapy_simhash.visible import plural, shortened
 
 _TEXTS = {OF_TEXT, REST_OF_ITEM}
@@ -28,25 +27,25 @@ _TELLING = ("code", "dated", "price", "serial", "title")
 _MANY, _SHARE = 10, 0.25
 
 
-def steps(subject: Subject) -> Iterator[Advice]:
+def steps(data: ReportData) -> Iterator[SettingAdvice]:
     """What to change, the most important first."""
-    yield from subject.advice
-    advised = {name for advice in subject.advice for name in advice.fields}
-    changes = [one for one in subject.changes if one.status == "changed"]
-    duplicates = subject.duplicates
+    yield from data.advice
+    advised = {name for advice in data.advice for name in advice.fields}
+    changes = [one for one in data.changes if one.status == "changed"]
+    duplicates = data.duplicates
     noise = [*find_noise(changes, advised)]
     yield from noise if len(changes) > len(duplicates) else []
-    if subject.counts:
-        yield from _repeating(subject)
-    yield from _avoidable(duplicates, subject.patterns, subject.unruled)
+    if data.counts:
+        yield from _repeating(data)
+    yield from _avoidable(duplicates, data.patterns, data.unruled)
     yield from noise if len(changes) <= len(duplicates) else []
 
 
-def find_noise(changes: Iterable[Change], advised: Collection[str] = ()) -> Iterator[Advice]:
+def find_noise(changes: Iterable[Record], advised: Collection[str] = ()) -> Iterator[SettingAdvice]:
     """Fields that alone or together change most items, unless they tell what these are."""
     together, examples = Counter[frozenset[str]](), dict[frozenset[str], Example]()
     for one in changes:
-        values = {name: (new or "", old or "") for name, old, new in changed_fields(one)}
+        values = {name: (new or "", old or "") for name, (old, new) in one.fields.items()}
         together[fields := frozenset(values)] += 1
         examples.setdefault(fields, Example(one.url, one.url, values))
     total, often = together.total(), Counter[str]()
@@ -60,7 +59,7 @@ def find_noise(changes: Iterable[Change], advised: Collection[str] = ()) -> Iter
     if count >= _MANY and count * 2 > total and not {*names} <= {*advised}:
         listed = " and ".join(f"`{shortened(name, 80)}`" for name in names)
         these = "this field" if len(names) == 1 else "these fields"
-        yield Advice(
+        yield SettingAdvice(
             f"SIMHASH_IGNORE_FIELDS = {names}",
             f"{count:,} of {total:,} changed items changed only in {listed}. If that does not "
             f"matter, ignore {these}: then these items are unchanged",
@@ -68,7 +67,7 @@ def find_noise(changes: Iterable[Change], advised: Collection[str] = ()) -> Iter
         )
     texts = sum(count for fields, count in together.items() if fields and fields <= _TEXTS)
     if texts >= _MANY and texts * 2 > total:
-        yield Advice(
+        yield SettingAdvice(
             "SIMHASH_CHANGE_SIMILARITY = 0.9",
             f"{texts:,} of {total:,} changed items changed only in their text, which "
             "`scrapy simhash changes --texts` shows. If that is a box beside the article, let the "
@@ -83,23 +82,23 @@ def _tells(name: str) -> bool:
     return not is_own or not name_of(name).marks.isdisjoint(_TELLING)
 
 
-def _repeating(subject: Subject) -> Iterator[Advice]:
+def _repeating(data: ReportData) -> Iterator[SettingAdvice]:
     """What to do about parts of URLs that only repeat pages."""
-    unruled = subject.unruled
-    ruled = [one for one in subject.patterns if one.part not in unruled]
-    for parts in filter(None, (ruled, [one for one in subject.patterns if one.part in unruled])):
+    unruled = data.unruled
+    ruled = [one for one in data.patterns if one.part not in unruled]
+    for parts in filter(None, (ruled, [one for one in data.patterns if one.part in unruled])):
         saved = sum(one.repeats for one in parts)
         listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in parts[:3])
-        name = shlex.quote(shortened(subject.namespace.name))
+        name = shlex.quote(shortened(data.namespace.name))
         command, why = "", "after a crawl, `scrapy simhash patterns --rules FILE` writes rules"
         if parts is not ruled and len(parts) == 1:
             why = f"there is no rule for it: {unruled[parts[0].part]}"
         elif parts is not ruled:
             why = "there is no rule for them: `scrapy simhash patterns --rules FILE` says why"
-        elif not subject.is_trial:
+        elif not data.is_trial:
             command = f"scrapy simhash patterns --namespace {name} --rules rules.json"
             why = "rules for duplicate-url-discarder avoid them"
-        yield Advice(
+        yield SettingAdvice(
             command,
             f"Up to {saved:,} {plural(saved, 'download')} only repeated pages because of {listed}"
             f"{' …' if len(parts) > 3 else ''}; {why}",
@@ -107,13 +106,13 @@ def _repeating(subject: Subject) -> Iterator[Advice]:
 
 
 def _avoidable(
-    drops: Iterable[Pair], patterns: Iterable[Pattern], unruled: Mapping[str, str]
-) -> Iterator[Advice]:
+    drops: Iterable[Record], patterns: Iterable[Pattern], unruled: Mapping[str, str]
+) -> Iterator[SettingAdvice]:
     """What else made the URLs of duplicates, and how not to crawl them.
 
     The patterns are parts of URLs that only repeat pages: these are known already.
     """
-    pairs = [(drop.url, drop.original or "") for drop in drops]
+    pairs = [(drop.page, drop.original_page or "") for drop in drops]
     yield from _mirrors(pairs)
     views, names = Counter[str](), Counter[str]()
     known = defaultdict[str | None, set[str]](set)
@@ -125,7 +124,7 @@ def _avoidable(
         if cause.added and is_view(cause.added[1:]):
             views[cause.added] += 1
     for added, count in _often(views):
-        yield Advice(
+        yield SettingAdvice(
             f"LinkExtractor(deny=[{f'{re.escape(added)}(/|$)'!r}])",
             f"{_duplicates(count)} had `{added}` in the path of one URL. If that is another view "
             "of the same page, do not follow links to it",
@@ -133,14 +132,14 @@ def _avoidable(
     reasons = {part.partition("?")[2]: reason for part, reason in unruled.items()}
     needed = f"that needs {LEAST} different pages in one folder, none of which changes with it"
     for name, count in _often(names):
-        yield Advice(
+        yield SettingAdvice(
             "",
             f"{_duplicates(count)} have another `{shortened(name, LONGEST_NAME)}` in the URL than "
             f"their originals. There is no rule for it: {reasons.get(name, needed)}",
         )
 
 
-def _mirrors(pairs: Sequence[tuple[str, str]]) -> Iterator[Advice]:
+def _mirrors(pairs: Sequence[tuple[str, str]]) -> Iterator[SettingAdvice]:
     """Hosts that have the same pages under the same paths."""
     found = Counter[tuple[str, ...]]()
     paths = defaultdict[str, set[str]](set)
@@ -163,7 +162,7 @@ def _mirrors(pairs: Sequence[tuple[str, str]]) -> Iterator[Advice]:
             )
             is_inside = mirror.endswith(f".{other}")
             instead = "" if is_inside else f", or `{other!r}` if the crawl starts on `{mirror}`"
-            yield Advice(
+            yield SettingAdvice(
                 "",
                 f"{_duplicates(count)} had the same path on `{mirror}` and `{other}`. If one is a "
                 "mirror of the other, follow links to one of them only: "

@@ -4,39 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
-from scrapy_simhash.index.verdict import OF_TEXT
-from scrapy_simhash.item.facts import PAGE, ROW, without_repeated
+from scrapy_simhash.history.words import difference_in_words, field_label, is_part
 from scrapy_simhash.report.causes import how
-from scrapy_simhash.visible import plural, shortened
-
-if TYPE_CHECKING:
-    from scrapy_simhash.history.pairs import Change
-    from scrapy_simhash.report.subject import Subject
-
-_ACTIONS = {
-    "drop": "dropped",
-    "skip": "skipped",
-    "report": "stored anyway",
-    SAME: "unchanged",
-    "kept": "kept",
-}
-
-# What keeps items apart beside fields: its name in lists, and a sentence.
-_PARTS = {
-    "(address)": ("URL in the list", "one page lists them under different URLs"),
-    "(names)": ("names in the text", "a name in the text was replaced throughout"),
-    "(not compared)": ("texts not compared", "the texts were not compared"),
-    "(numbers)": ("numbers in the text", "numbers in the text differ"),
-    "(others)": ("other fields", "other fields differ"),
-    "(passage)": ("passage of the text", "a passage of the text was replaced"),
-    "(rest of the item)": ("text of the item", "the texts of the items differ"),
-    OF_TEXT: ("text", "the texts differ"),
-    "(rest of the page)": ("rest of the page", "the pages differ outside their main texts"),
-}
+from scrapy_simhash.report.data import ReportData
+from scrapy_simhash.visible import plural
 
 _SKIPPED = {
     "disabled": "their request turns the check off",
@@ -51,40 +26,14 @@ _SKIPPED = {
 }
 
 
-def action_in_words(action: str) -> str:
-    """What was done with a duplicate or a similar item."""
-    return _ACTIONS.get(action) or shortened(action, 40)
-
-
-def in_words(differs: str) -> str:
-    """What keeps two items apart, as "`price` differs"; see `Verdict.differs`."""
-    if differs in _PARTS:
-        return _PARTS[differs][1]
-    field = f"`{_field(differs)}`"
-    return f"{field} of the page differs" if differs.startswith(PAGE) else f"{field} differs"
-
-
-def field_label(differs: str) -> str:
-    """The field that keeps two items apart, or what else does."""
-    if differs in _PARTS:
-        return _PARTS[differs][0]
-    field = _field(differs)
-    return f"{field} of the page" if differs.startswith(PAGE) else field
-
-
-def _field(name: str) -> str:
-    """The name of a field, or the label of a row of the page."""
-    return shortened(name.removeprefix(ROW).removeprefix(PAGE), 80)
-
-
-def headline(subject: Subject) -> str:
+def headline(data: ReportData) -> str:
     """What was checked, and how much of it was repeated."""
-    stats = subject.stats
+    stats = data.stats
     checked = int(stats.get("checked", 0))
-    dropped, duplicates, stored = _dropped(subject)
+    dropped, duplicates, stored = _dropped(data)
     what = "items and pages" if stats.get("pages/skipped") else plural(checked, "item")
     seen = f"{checked:,} {what} checked" if checked else "No crawl has finished yet"
-    done = "would be dropped" if subject.is_trial else "dropped"
+    done = "would be dropped" if data.is_trial else "dropped"
     parts = [_duplicates(dropped, checked, done)] if dropped or not stored else []
     if same := dropped - duplicates:
         share = _share(dropped, checked)
@@ -98,13 +47,13 @@ def headline(subject: Subject) -> str:
     return f"{seen}: {', '.join(parts)}."
 
 
-def _dropped(subject: Subject) -> tuple[int, int, int]:
+def _dropped(data: ReportData) -> tuple[int, int, int]:
     """How much was dropped, how many duplicates these are, and how many others were stored.
 
     These are the numbers of the log. Fewer have a row: a later run takes over the rows of what it
     drops again, and items in which nothing at all has changed have none.
     """
-    counts, stats = subject.counts, subject.stats
+    counts, stats = data.counts, data.stats
     reported = counts["report"]
     dropped, found = counts.total() - reported, counts.total() - counts[SAME]
     if "dropped" in stats:
@@ -113,26 +62,26 @@ def _dropped(subject: Subject) -> tuple[int, int, int]:
     return dropped, duplicates, found - duplicates
 
 
-def remarks(subject: Subject) -> Iterator[str]:
+def remarks(data: ReportData) -> Iterator[str]:
     """What was lost, which is nothing if all went well, and what else is to be known."""
-    counts, stats = subject.counts, subject.stats
-    dropped, *found = _dropped(subject)
-    if orphans := sum(row.orphans for row in subject.runs):
+    counts, stats = data.counts, data.stats
+    dropped, *found = _dropped(data)
+    if orphans := sum(row.orphans for row in data.runs):
         yield (
             f"{orphans:,} {plural(orphans, 'duplicate')} dropped whose original was not stored in "
             "the end: `scrapy simhash restore --orphans` returns "
             f"{'it' if orphans == 1 else 'them'}."
         )
-    elif dropped and subject.is_trial:
+    elif dropped and data.is_trial:
         yield "Nothing would be lost: the original of each would be stored."
-    elif pending := sum(row.pending for row in subject.runs):
+    elif pending := sum(row.pending for row in data.runs):
         yield f"It is not known yet whether {pending:,} {plural(pending, 'item')} will be stored."
     elif dropped:
-        kept = any(drop.has_item for drop in subject.drops)
+        kept = any(drop.has_item for drop in data.drops)
         more = ", and `scrapy simhash restore` returns those in quarantine" if kept else ""
         yield f"The original of each was stored{more}."
     listed = counts.total() - counts[SAME]
-    if len(subject.runs) == 1 and (gone := sum(found) - listed) > 0:
+    if len(data.runs) == 1 and (gone := sum(found) - listed) > 0:
         yield (
             f"{gone:,} of this run's duplicates have no row here: a later run dropped them again, "
             "they belong to another namespace, or they were pruned."
@@ -140,12 +89,12 @@ def remarks(subject: Subject) -> Iterator[str]:
     if better := int(stats.get("duplicates/better", 0)):
         are = "duplicate is better than its" if better == 1 else "duplicates are better than their"
         # The index of a trial is deleted, so no command can read it.
-        best = "" if subject.is_trial else ": see `scrapy simhash restore --better`"
+        best = "" if data.is_trial else ": see `scrapy simhash restore --better`"
         yield f"{better:,} {are} original{best}."
     if unchecked := int(stats.get("failed_open", 0)):
         items = plural(unchecked, "item")
         yield f"{unchecked:,} {items} stored without a check: the index did not answer."
-    if counted := subject.change_counts():
+    if counted := data.change_counts():
         changes = ", ".join(f"{count:,} {name}" for name, count in counted.items())
         yield f"Compared with earlier crawls: {changes}."
 
@@ -189,10 +138,10 @@ class Finding(NamedTuple):
     example: tuple[str, str] | None
 
 
-def findings(subject: Subject) -> Iterator[Finding]:
+def findings(data: ReportData) -> Iterator[Finding]:
     """What was repeated, kept and not compared, the most frequent first in each of these."""
-    checked = max(1, int(subject.stats.get("checked", 0)))
-    run = "all" if subject.run is None else str(subject.run)
+    checked = max(1, int(data.stats.get("checked", 0)))
+    run = "all" if data.run is None else str(data.run)
 
     def found(
         outcome: str, what: str, count: int, example: tuple[str, str] | None = None, **more: str
@@ -202,28 +151,21 @@ def findings(subject: Subject) -> Iterator[Finding]:
         shown = f"{share:.1%}" if share >= 0.001 else "<0.1%"
         return Finding(outcome, what, count, shown, filters, example)
 
-    repeats = Counter(map(how, subject.drops))
-    examples = {how(drop): (drop.url, drop.original or "") for drop in subject.drops}
+    repeats = Counter(map(how, data.drops))
+    examples = {how(drop): (drop.url, drop.original or "") for drop in data.drops}
     for what, count in repeats.most_common(_MOST):
         yield found("repeated", what, count, examples[what], how=what)
-    pairs = {pair.differs: (pair.url, pair.original or "") for pair in subject.kept}
-    for name, count in subject.reasons[:_MOST]:
-        more = {"action": "kept", "field": field_label(name)}
-        yield found("kept", in_words(name), count, pairs.get(name), **more)
-    changes = [one for one in subject.changes if one.status == "changed"]
-    fields = Counter(name for one in changes for name, *_ in changed_fields(one))
-    urls = {name: one.url for one in changes for name, *_ in changed_fields(one)}
+    pairs = {pair.differs: (pair.url, pair.original or "") for pair in data.kept}
+    for name, count in data.reasons[:_MOST]:
+        more = {"status": "kept", "field": field_label(name)}
+        yield found("kept", difference_in_words(name), count, pairs.get(name), **more)
+    changes = [one for one in data.changes if one.status == "changed"]
+    urls = [(name, one.url) for one in changes for name in one.fields]
+    fields, examples_of = Counter(name for name, _ in urls), dict(urls)
     for name, count in fields.most_common(_MOST):
         label = field_label(name)
-        shown = {"changes-action": "changed", "changes-field": label}
-        what = f"in the {label}" if name in _PARTS else f"in `{label}`"
-        yield found("changed", what, count, (urls[name], ""), **shown)
-    for count, reason in skipped(subject.stats)[:_MOST]:
+        shown = {"changes-status": "changed", "changes-field": label}
+        what = f"in the {label}" if is_part(name) else f"in `{label}`"
+        yield found("changed", what, count, (examples_of[name], ""), **shown)
+    for count, reason in skipped(data.stats)[:_MOST]:
         yield found("not compared", reason, count)
-
-
-def changed_fields(change: Change) -> list[tuple[str, str | None, str | None]]:
-    """The fields that changed with both values, without facts of the page that repeat one."""
-    found = [(name, *values) for name, values in without_repeated(change.fields).items()]
-    is_text = change.status == "changed" and change.similarity not in {None, 1.0}
-    return [*found, (OF_TEXT, None, None)] if is_text and OF_TEXT not in change.fields else found

@@ -75,7 +75,7 @@ def test_a_file_is_there_as_a_whole_or_not_at_all(call, database, tmp_path, monk
     def fails(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("scrapy_simhash.cli.restore.unpack_item", fails)
+    monkeypatch.setattr("scrapy_simhash.cli.restore.unpack", fails)
     before = sorted(tmp_path.iterdir())
     call("restore", *options, "--database", database, "-o", tmp_path / "items.jsonl")
     assert sorted(tmp_path.iterdir()) == before

@@ -96,7 +96,7 @@ def test_show_names_the_page_it_was_kept_beside_and_the_reason(call, tmp_path):
             index.confirm(*index.execute(claims=[document]))
     known = json.loads(call("show", "http://a.test/2", "--json", "--database", path)[1])
     (kept,) = known["decisions"]
-    assert (kept["action"], kept["reason"]) == ("kept", "`price` differs")
+    assert (kept["status"], kept["reason"]) == ("kept", "`price` differs")
     assert kept["original"] == "http://a.test/1"
     assert kept["fields"] == {"price": ["1 EUR", "2 EUR"]}
     shown = call("show", "http://a.test/2", "--database", path)[1]
@@ -141,7 +141,7 @@ def test_an_unchanged_page_is_no_duplicate_of_itself(call, tmp_path):
                 index.execute(duplicates=[Duplicate(page, verdict.match, action)])
             index.confirm(verdict)
     known = json.loads(call("show", "http://a.test/", "--json", "--database", path)[1])
-    assert [drop["action"] for drop in known["decisions"]] == ["same"]
+    assert [drop["status"] for drop in known["decisions"]] == ["unchanged"]
     assert (known["duplicates"], known["duplicate_count"]) == ([], 0)
     shown = call("show", "http://a.test/", "--database", path)[1]
     assert "Unchanged in run 1, " in shown

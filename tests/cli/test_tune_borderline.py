@@ -67,7 +67,7 @@ def test_the_pairs_next_to_the_present_similarity_come_with_their_differences(
         assert sorted(found) == pytest.approx(between(true, least, most), abs=1e-6)
     for pair in (*above["pairs"], *below["pairs"]):
         words = pair["url"].removeprefix("http://b.test/")
-        assert pair["match"] == f"http://a.test/{words}"
+        assert pair["original"] == f"http://a.test/{words}"
         assert pair["similarity"] == pytest.approx(true[pair["url"]], abs=1e-6)
         assert len(pair["difference"]) >= int(words)
         added = {f"other{number}" for number in range(int(words))}

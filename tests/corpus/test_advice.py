@@ -67,7 +67,7 @@ def test_a_number_is_not_exact_if_items_are_compared_as_a_whole(dedupe):
 def test_programs_get_the_same_as_data(dedupe):
     found = dedupe([*copies(2, loaded=MOMENTS)], "--json")
     values = [MOMENTS[1], MOMENTS[0]]
-    near = {"reason": "loaded", "number": 2, "items": [2, 1], "values": values}
+    near = {"differs": "loaded", "number": 2, "items": [2, 1], "values": values}
     assert found["near"] == [near]
     assert found["advice"] == [{"ignore": ["loaded"], "more": 2, "is_exact": True}]
     assert "near" in dedupe([*copies(2)], "--json")

@@ -84,15 +84,15 @@ def test_of_whatever_format_what_the_reference_has_is_dropped(
     assert urls_of(kept) == ["4", "5"]
     assert urls_of(dropped) == ["2", "4", "3"]
     rows = groups_of(groups)
-    assert [(row["group"], row["member"], row["match"]) for row in rows] == [
+    assert [(row["group"], row["id"], row["original_id"]) for row in rows] == [
         ("1", "1", ""),
         ("-2", "2", "-2"),
         ("1", "3", "1"),
         ("4", "4", ""),
         ("-3", "5", "-3"),
     ]
-    assert [row["match_file"] for row in rows] == ["", str(old), "", "", str(old)]
-    assert [row["match_url"][-1:] for row in rows] == ["", "2", "4", "", "3"]
+    assert [row["original_file"] for row in rows] == ["", str(old), "", "", str(old)]
+    assert [row["original"][-1:] for row in rows] == ["", "2", "4", "", "3"]
 
 
 def test_the_reference_is_preferred_whatever_is_better_and_its_own_copies_count(call, tmp_path):
@@ -114,7 +114,7 @@ def test_the_reference_is_preferred_whatever_is_better_and_its_own_copies_count(
     code, out, _ = call(*command, "--against", old, more)
     assert (code, out) == (0, "1 item read, 0 kept, 1 dropped (1 found in OLD, among 2)\n")
     row = json.loads(groups.read_text())
-    assert (row["match"], row["match_file"]) == (-2, str(more))
+    assert (row["original_id"], row["original_file"]) == (-2, str(more))
 
 
 def test_one_of_the_two_may_come_from_a_pipe(call, tmp_path, monkeypatch):

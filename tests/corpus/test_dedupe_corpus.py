@@ -216,7 +216,7 @@ def test_of_many_rejected_lines_the_first_are_told_and_none_is_in_the_groups(cal
     counts = json.loads(out)
     assert (counts["read"], counts["rejected"], len(counts["problems"])) == (33, 30, 10)
     rows = [json.loads(line) for line in groups.read_bytes().splitlines()]
-    assert [(row["member"], row["group"]) for row in rows] == [(31, 31), (32, 32), (33, 32)]
+    assert [(row["id"], row["group"]) for row in rows] == [(31, 31), (32, 32), (33, 32)]
 
 
 def test_a_row_of_csv_that_is_not_utf_8_is_rejected_byte_for_byte(call, tmp_path):
@@ -280,12 +280,12 @@ def test_the_table_of_groups(call, tmp_path, form):
     assert call("dedupe", source, "-o", tmp_path / "out.jsonl", "--groups", groups)[0] == 0
     if form == "csv":
         rows = list(csv.DictReader(io.StringIO(groups.read_text())))
-        found = [(r["group"], r["kept"], r["match"], r["differs"]) for r in rows]
+        found = [(r["group"], r["kept"], r["original_id"], r["differs"]) for r in rows]
         assert found == [
             *(("1", "True", "", ""), ("2", "True", "", ""), ("1", "False", "1", "")),
             ("4", "True", "1", "title"),
         ]
-        assert [row["member"] for row in rows] == ["1", "2", "3", "4"]
+        assert [row["id"] for row in rows] == ["1", "2", "3", "4"]
         return
     if form == "parquet":
         rows = pytest.importorskip("pyarrow.parquet").read_table(groups).to_pylist()
@@ -293,8 +293,8 @@ def test_the_table_of_groups(call, tmp_path, form):
         unpack = PACKED[groups.suffix][1]
         rows = [json.loads(line) for line in unpack(groups.read_bytes()).splitlines()]
     assert [row["group"] for row in rows] == [1, 2, 1, 4]
-    nothing = dict.fromkeys(("similarity", "match", "differs"))
-    assert rows[1] == {"group": 2, "member": 2, "kept": True, "url": "http://b.test/", **nothing}
+    nothing = dict.fromkeys(("similarity", "original_id", "differs"))
+    assert rows[1] == {"group": 2, "id": 2, "kept": True, "url": "http://b.test/", **nothing}
     assert rows[2]["similarity"] == pytest.approx(0.95, abs=0.04)
     assert rows[3]["differs"] == "title"
 

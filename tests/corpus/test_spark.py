@@ -66,12 +66,12 @@ def test_rows_are_decided_on_as_on_one_machine(session, count, prefer):
     assert [row.id for row in rows] == list(range(count))
     assert nothing_is_cached(session)
     assert [row.kept for row in rows] == made.kept.tolist()
-    matches = [-1 if row.match is None else row.match for row in rows]
+    matches = [-1 if row.original_id is None else row.original_id for row in rows]
     assert matches == made.matches.tolist()
     assert [row.differs or "" for row in rows] == [made.reasons[one] for one in made.differs]
     similarities = [np.nan if row.similarity is None else row.similarity for row in rows]
     assert np.array_equal(np.float32(similarities), made.similarities, equal_nan=True)
-    assert all(row.group == (row.id if row.kept else row.match) for row in rows)
+    assert all(row.group == (row.id if row.kept else row.original_id) for row in rows)
 
 
 def test_what_a_frame_does_not_support_is_reported(session):

@@ -18,7 +18,7 @@ from site_pages import bare, paragraphs, story, title
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.report.subject import read_subject
+from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.verdict import remarks
 
 PREFER = "own-site=own.example,shortest-url"
@@ -67,7 +67,7 @@ def better(call, settings, *options, **given):
 def verdict(settings) -> str:
     """The text of the report."""
     with closing(Database(settings["SIMHASH_DATABASE_URL"])) as database:
-        return " ".join(remarks(read_subject(choose_namespace(database, "stories"), Rule(10, 0.9))))
+        return " ".join(remarks(read_report(choose_namespace(database, "stories"), Rule(10, 0.9))))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -21,8 +21,7 @@ from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.serialize import ScrapyJSONEncoder
 from visits import IN_ORDER
 
-from scrapy_simhash.crawl.quarantine import pack
-from scrapy_simhash.history.drops import unpack_item
+from scrapy_simhash.crawl.quarantine import pack, unpack
 
 
 class Product(Item):
@@ -52,7 +51,7 @@ class PydanticProduct(pydantic.BaseModel):
 )
 def test_every_kind_of_item_comes_back_with_its_fields(kind):
     packed, path = pack(kind(name="名字\ud800", parts=[kind(name="a", parts=[])]))
-    assert unpack_item(packed) == {"name": "名字\ud800", "parts": [{"name": "a", "parts": []}]}
+    assert unpack(packed) == {"name": "名字\ud800", "parts": [{"name": "a", "parts": []}]}
     assert path == f"{kind.__module__}.{kind.__qualname__}"
 
 
@@ -66,7 +65,7 @@ json_values = st.recursive(
 @given(st.dictionaries(st.text(), json_values))
 def test_what_json_can_hold_comes_back_as_it_was(item):
     packed, path = pack(item)
-    assert unpack_item(packed) == item
+    assert unpack(packed) == item
     assert path == "builtins.dict"
 
 
@@ -75,7 +74,7 @@ def test_what_feeds_can_export_is_complete():
     # As this version of Scrapy writes it into feeds.
     written = json.loads(ScrapyJSONEncoder().encode(moment))
     packed, path = pack({"price": Decimal("1.20"), "seen": moment, "tags": {"a"}})
-    assert unpack_item(packed) == {"price": "1.20", "seen": written, "tags": ["a"]}
+    assert unpack(packed) == {"price": "1.20", "seen": written, "tags": ["a"]}
     assert path == "builtins.dict"
 
 
@@ -111,7 +110,7 @@ def deep():
 )
 def test_what_can_not_be_encoded_is_kept_as_far_as_it_goes(item):
     packed, path = pack(item)
-    fields = unpack_item(packed)
+    fields = unpack(packed)
     assert fields["name"] == "a"
     assert set(fields) == set(item)
     assert path == "builtins.dict (incomplete)"
@@ -122,7 +121,7 @@ def test_what_can_not_be_encoded_is_kept_as_far_as_it_goes(item):
 )
 def test_what_is_no_item_is_kept_by_its_representation(item):
     packed, path = pack(item)
-    assert set(unpack_item(packed)) == {"item"}
+    assert set(unpack(packed)) == {"item"}
     assert path.endswith(" (incomplete)")
 
 
@@ -152,7 +151,7 @@ async def test_what_each_action_keeps(tmp_path, action):
     ((stored, where, item, kind, has_text),) = kept(database)
     assert (stored, where, has_text) == (action, url, 1)
     if action == "drop":
-        assert unpack_item(item) == {"url": url}
+        assert unpack(item) == {"url": url}
         assert kind == "builtins.dict"
     else:
         assert item is None
@@ -170,7 +169,7 @@ async def test_of_a_page_with_many_items_each_is_kept(tmp_path):
     with serve({"/a": article(1), "/b": article(1)}) as site:
         await crawl(Spider, settings, [f"{site}/a", f"{site}/b"])
     found = kept(database)
-    assert sorted(unpack_item(item)["number"] for _, _, item, _, _ in found) == list(range(5))
+    assert sorted(unpack(item)["number"] for _, _, item, _, _ in found) == list(range(5))
     assert sum(has_text for *_, has_text in found) == 5, "their values"
 
 

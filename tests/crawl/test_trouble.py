@@ -20,7 +20,7 @@ from sqlalchemy.engine.default import DefaultDialect
 from stored import rows_of
 
 from scrapy_simhash import Index
-from scrapy_simhash.history.drops import unpack_item
+from scrapy_simhash.crawl.quarantine import unpack
 
 GROUPS, COPIES = 12, 3
 PATHS = in_batch(GROUPS, COPIES)
@@ -270,7 +270,7 @@ async def test_a_duplicate_of_what_pends_elsewhere_is_kept_and_becomes_an_orphan
         query = "SELECT claim, orphaned, item, item_type FROM simhash_duplicates"
         ((claim, orphaned, item, kind),) = rows_of(database, query)
         assert (claim, orphaned, kind) == (pending.claim.id, 0, "builtins.dict")
-        assert unpack_item(item) == {"url": f"{site}/1/0"}
+        assert unpack(item) == {"url": f"{site}/1/0"}
         getattr(index, outcome)(pending)
     ((_, orphaned, _, _),) = rows_of(database, query)
     assert orphaned == (outcome == "release")

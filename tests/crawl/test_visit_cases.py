@@ -65,7 +65,7 @@ def wrong_details(expected, changes, compared):
                 for wants, got in zip(pair, fields[name], strict=True)
             ):
                 yield f"{one.label}: fields {fields} instead of {one.fields}"
-            origin = (change.get("from") or "").split("/", 3)[3:]
+            origin = (change.get("original") or "").split("/", 3)[3:]
             if (origin or [""]) != [one.origin] and (one.origin or one.status != "moved"):
                 yield f"{one.label}: from {origin} instead of {one.origin}"
             if bool(change.get("back")) != one.back:

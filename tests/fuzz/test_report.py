@@ -26,8 +26,8 @@ from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
+from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
-from scrapy_simhash.report.subject import read_subject
 
 harms = st.sampled_from(
     [
@@ -125,7 +125,7 @@ def report(namespace: str, spider: str, things: list[tuple[str, ...]]) -> str:
                 store(index, number, *thing)
             run.close(settled=True, reason=spider, stats={f"skipped/{spider}"[:60]: 1})
             path = Path(folder, "report.html")
-            write_report(read_subject(choose_namespace(database, None), Rule(0, 0.9)), path)
+            write_report(read_report(choose_namespace(database, None), Rule(0, 0.9)), path)
             return path.read_text("utf-8")
         finally:
             database.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simhash.history.pairs import differing_values
+from scrapy_simhash.history.record import differing_values
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from loopback import prose
 from stored import fill
 
 from scrapy_simhash.db.values import EXACT, PAGE, TEXT
+from scrapy_simhash.history.decisions import count, read_decisions, read_newest
 from scrapy_simhash.history.documents import read_documents, read_stored
 from scrapy_simhash.history.namespaces import choose_namespace
-from scrapy_simhash.history.pairs import count, read_newest, read_pairs
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.batch import how_compared
 from scrapy_simhash.index.index import Index
@@ -70,8 +70,8 @@ def test_what_was_kept_is_that_of_a_run_and_so_many_examples(index) -> None:
     namespace = chosen(index)
     kept = read_newest(namespace, kept=True)
     assert read_newest(namespace, kept=True, limit=2) == kept[1:]
-    assert [*read_pairs(namespace, index.run.id, kept=True)] == [kept]
-    assert [*read_pairs(namespace, index.run.id + 1, kept=True)] == []
+    assert [*read_decisions(namespace, index.run.id, kept=True)] == [kept]
+    assert [*read_decisions(namespace, index.run.id + 1, kept=True)] == []
 
 
 def test_the_other_one_may_be_gone(index) -> None:
@@ -81,7 +81,7 @@ def test_the_other_one_may_be_gone(index) -> None:
     claim(index, 1, facts_of(price="1 EUR"))
     index.release(first)
     (pair,) = read_newest(chosen(index), kept=True)
-    assert (pair.claim, pair.original, pair.similarity) == (first.claim.id, None, None)
+    assert (pair.original_id, pair.original, pair.similarity) == (first.claim.id, None, None)
 
 
 def test_drops_have_their_true_similarity(index) -> None:

@@ -13,10 +13,10 @@ from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.decisions import read_newest, read_page
 from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.drops import better_items, read_items
 from scrapy_simhash.history.namespaces import choose_namespace
-from scrapy_simhash.history.pairs import read_newest, read_page
 from scrapy_simhash.history.patterns import read_patterns
 from scrapy_simhash.history.sql import quality_of
 from scrapy_simhash.index.batch import identity_hash
@@ -79,8 +79,8 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
         "duplicates": [(d.url, d.key.removeprefix(key)) for d in owned.duplicates],
         "quality": [
             (
-                quality_of(d.quality, d.key, d.url).url,
-                quality_of(d.original_quality, d.original_key, d.original).url,
+                quality_of(b"", d.key, d.page).url,
+                quality_of(b"", d.original_key, d.original_page).url,
             )
             for d in owned.duplicates
         ],

@@ -12,10 +12,10 @@ from sqlalchemy import update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.decisions import count, read_newest, read_page
 from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import choose_namespace, read_runs
-from scrapy_simhash.history.pairs import count, read_newest, read_page
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_duplicates
@@ -157,7 +157,7 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
     orphans = choose_drops(namespace, orphans=True)
     assert [item for _, item, _ in read_items(namespace, orphans)] == [b"item"]
     (drop,) = read_newest(namespace)
-    assert (drop.orphaned, drop.original, drop.first_seen) == (True, "http://a.test/1", None)
+    assert (drop.is_orphan, drop.original, drop.first_seen) == (True, "http://a.test/1", None)
     assert [(each.claims, each.orphans) for each in read_runs(namespace)] == [(0, 1)]
     assert count(namespace, "created") == {}
     assert len(read_stored(namespace, limit=10)) == 1, "the dropped one"

@@ -27,19 +27,19 @@ from stored import changed, fill, meet
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.namespaces import choose_namespace
-from scrapy_simhash.history.pairs import Change
 from scrapy_simhash.history.patterns import Pattern
+from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.report import packing, subject
+from scrapy_simhash.report import data, packing
 from scrapy_simhash.report.causes import how
+from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.steps import steps
-from scrapy_simhash.report.subject import read_subject
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import load_scheme
 
@@ -122,7 +122,7 @@ def written(address, folder, *, similarity=None, limit=0, name=None, **options):
     database = Database(address)
     try:
         write_report(
-            read_subject(choose_namespace(database, name), Rule(limit, similarity), **options), path
+            read_report(choose_namespace(database, name), Rule(limit, similarity), **options), path
         )
     finally:
         database.close()
@@ -207,7 +207,7 @@ def test_a_run_that_is_not_there_leaves_the_old_file(address, tmp_path):
 
 
 def test_the_limits_of_the_file_are_shown(address, tmp_path, monkeypatch):
-    monkeypatch.setattr(subject, "MOST_ROWS", 5)
+    monkeypatch.setattr(data, "MOST_ROWS", 5)
     monkeypatch.setattr(packing, "MOST_DETAILS", 4)
     monkeypatch.setattr(packing, "BLOCK", 2)
     with Index(address) as index:
@@ -240,7 +240,7 @@ def test_every_engine_gives_the_same(tmp_path, engine):
                 index.confirm(*index.execute(claims=[document]))
         path = written(address, tmp_path, similarity=0.9)
     assert "<p>5 new and 2 repeated items from " in path.read_text("utf-8")
-    found = [(row["action"], row["about"], row["original"]["url"]) for row in rows_of(path)]
+    found = [(row["status"], row["about"], row["original"]["url"]) for row in rows_of(path)]
     assert found == [("dropped", "", "http://a.test/1")] * 2 + [("kept", "", "5 EUR")]
 
 
@@ -289,7 +289,7 @@ def test_items_kept_although_their_text_is_similar_are_listed_with_the_reason(ad
     found = findings_in(text)
     assert ("kept", "<code>price</code> differs", "18") in found
     assert HARMFUL not in text
-    rows = [row for row in rows_of(page) if row["action"] == "kept"]
+    rows = [row for row in rows_of(page) if row["status"] == "kept"]
     assert len(rows) == 29
     # The texts are equal, whatever else differs.
     assert {(row["similarity"], row["about"], row["id"]) for row in rows} == {(1, "", "")}
@@ -454,7 +454,7 @@ def visit(path, steps, *, script="", **options):
             page.on("pageerror", lambda error: seen.complaints.append(str(error)))
             page.on("dialog", lambda dialog: seen.complaints.append(dialog.message))
             page.goto(path.as_uri())
-            expect(page.locator("#status, #changes-status").first).not_to_be_empty()
+            expect(page.locator("#shown, #changes-shown").first).not_to_be_empty()
             seen.result = steps(page)
             browser.close()
         return seen
@@ -506,7 +506,7 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
     def steps(page):
         rows = page.locator("#body > tr")
         assert rows.count() == 3
-        assert page.inner_text("#status") == "3 decisions"
+        assert page.inner_text("#shown") == "3 decisions"
         # The least similar comes first; then sort by title with the keyboard.
         page.locator("th[data-column=title] button").focus()
         page.keyboard.press("Enter")
@@ -518,7 +518,7 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
 
         page.fill("#q", "/zh2")
         expect(rows).to_have_count(1)
-        assert page.inner_text("#status") == "1 of 3 decisions"
+        assert page.inner_text("#shown") == "1 of 3 decisions"
         page.locator("#body button").focus()
         page.keyboard.press("Enter")
         page.wait_for_selector(".texts")
@@ -537,11 +537,11 @@ async def test_a_report_of_a_crawl(address, tmp_path, pages):
         assert page.locator(".text").nth(1).inner_text().count("CHANGED") == 1
 
         page.locator("a.show[href*=group]:visible").first.click()
-        assert re.search("2 of 3 decisions, similar to http://.*/a$", page.inner_text("#status"))
+        assert re.search("2 of 3 decisions, similar to http://.*/a$", page.inner_text("#shown"))
         assert page.input_value("#q") == ""
         assert page.evaluate("document.activeElement.id") == "decisions"
         page.click("#all")
-        assert page.inner_text("#status") == "3 decisions"
+        assert page.inner_text("#shown") == "3 decisions"
 
     visit(path, steps)
 
@@ -566,7 +566,7 @@ async def test_what_changed_since_the_crawl_before(address, tmp_path):
         await crawl(PricedSpider, settings, urls)
     path = written(address, tmp_path)
     rows = rows_of(path, "changes")
-    assert sorted((row["action"], row["url"].rpartition("/")[2]) for row in rows) == [
+    assert sorted((row["status"], row["url"].rpartition("/")[2]) for row in rows) == [
         ("changed", "1"),
         ("changed", "2"),
         ("new", "4"),
@@ -578,14 +578,14 @@ async def test_what_changed_since_the_crawl_before(address, tmp_path):
     assert ("changed", "in the text", "1") in findings_in(text)
 
     def steps(page):
-        expect(page.locator("#changes-status")).to_have_text("4 changes")
+        expect(page.locator("#changes-shown")).to_have_text("4 changes")
         page.click("a.show[href*=changes-field][href$=price]:visible")
-        expect(page.locator("#changes-status")).to_have_text("1 of 4 changes")
+        expect(page.locator("#changes-shown")).to_have_text("1 of 4 changes")
         assert page.evaluate("document.activeElement.id") == "changed"
         assert page.inner_text("#changes-body .values") == "price: 4 EUR → 5 EUR"
         page.go_back()
         page.fill("#changes-q", "/2")
-        expect(page.locator("#changes-status")).to_have_text("1 of 4 changes")
+        expect(page.locator("#changes-shown")).to_have_text("1 of 4 changes")
         assert page.inner_text("#changes-body .values") == "text"
         page.click("#changes-body button")
         page.wait_for_selector(".texts")
@@ -593,7 +593,7 @@ async def test_what_changed_since_the_crawl_before(address, tmp_path):
         assert page.locator(".texts h3").first.inner_text().startswith("Before: ")
         assert page.locator(".texts ins").first.inner_text() == "other0 "
         page.select_option("#run", "all")
-        expect(page.locator("#changes-status")).to_have_text("4 changes")
+        expect(page.locator("#changes-shown")).to_have_text("4 changes")
 
     visit(path, steps)
 
@@ -602,7 +602,7 @@ async def test_what_changed_since_the_crawl_before(address, tmp_path):
 def test_hostile_text_is_inert(hostile):
     def steps(page):
         count = 2 * len(HOSTILE)
-        assert page.inner_text("#status") == f"{count} decisions"
+        assert page.inner_text("#shown") == f"{count} decisions"
         for number in range(count):
             rows = page.locator("#body > tr:has(button[aria-expanded=false])")
             rows.first.locator("button").click()
@@ -618,9 +618,9 @@ def test_hostile_text_is_inert(hostile):
         assert page.evaluate("window.harmed") is None
         harmful = "q=<img src=x onerror=window.harmed=1>&sort=constructor&page=-1e9&open=__proto__"
         page.evaluate("(given) => { location.hash = `#${given}&run=<b>`; }", harmful)
-        expect(page.locator("#status")).to_have_text(f"2 of {count} decisions")
+        expect(page.locator("#shown")).to_have_text(f"2 of {count} decisions")
         page.click("#all")
-        expect(page.locator("#status")).to_have_text(f"{count} decisions")
+        expect(page.locator("#shown")).to_have_text(f"{count} decisions")
         shown = page.inner_text("#table")
         assert "{{7*7}}${7*7}<!--" in shown
         assert not set("\x1b\u202e\u2028") & set(shown)
@@ -736,11 +736,11 @@ def crawled(address, tmp_path):
 @in_browser
 def test_rows_can_be_filtered_and_saved(crawled, tmp_path):
     def steps(page):
-        status = page.locator("#status")
+        status = page.locator("#shown")
         page.select_option("#run", "all")
         expect(status).to_have_text("3 decisions")
         for id_, label, count in (
-            ("#action", "kept (1)", 1),
+            ("#status", "kept (1)", 1),
             ("#site", "b.test (1)", 1),
             ("#field", "price (2)", 2),
         ):
@@ -774,13 +774,10 @@ def test_rows_can_be_filtered_and_saved(crawled, tmp_path):
     assert row["title"] == f"'{FIELDS['title']}", "no spreadsheet may compute it"
     (entry,) = json.loads(document.read_text("utf-8"))
     assert entry["title"] == FIELDS["title"]
-    assert entry["id"] == row["id"]
-    assert row["differs"] == "award: none -> yes; price: 4 EUR -> 5 EUR"
+    assert (entry["id"] or "") == row["id"]
+    assert row["fields"] == "award: none -> yes; price: 4 EUR -> 5 EUR"
     assert entry["original"] == "http://a.test/1"
-    assert entry["differs"] == [
-        {"field": "award", "stored": None, "own": "yes"},
-        {"field": "price", "stored": "4 EUR", "own": "5 EUR"},
-    ]
+    assert entry["fields"] == {"award": [None, "yes"], "price": ["4 EUR", "5 EUR"]}
 
 
 @in_browser
@@ -817,7 +814,7 @@ def test_a_row_shows_its_fields_beside_the_stored_ones_and_how_to_restore_it(cra
 
 
 def test_a_kept_item_has_both_values_and_its_true_similarity(crawled):
-    (row,) = [row for row in rows_of(crawled) if row["action"] == "kept"]
+    (row,) = [row for row in rows_of(crawled) if row["status"] == "kept"]
     assert row["fields"] == [["price", "4 EUR", "9 EUR"]]
     text = prose(1, 200)
     exact = [load_scheme().sketch(one).shingles for one in (text, changed(text, 2))]
@@ -851,7 +848,7 @@ def test_without_texts_similarities_are_estimates(address, tmp_path, is_known):
 @in_browser
 def test_the_newest_run_is_shown_and_others_can_be_chosen(crawled):
     def steps(page):
-        status, picker = page.locator("#status"), page.locator("#run")
+        status, picker = page.locator("#shown"), page.locator("#run")
         assert len(picker.locator("option").all()) == 3
         expect(status).to_have_text("1 decision")
         assert "1 duplicate dropped" in page.inner_text(".verdict:visible")
@@ -897,12 +894,12 @@ def test_the_address_leads_back_to_what_was_shown(many):
         expect(page.locator("#place")).to_contain_text("51 to ")
         page.locator("#body button").nth(2).click()
         page.wait_for_selector(".texts")
-        seen = [page.inner_text(one) for one in ("#status", "#place", "#body")]
+        seen = [page.inner_text(one) for one in ("#shown", "#place", "#body")]
         address = page.evaluate("location.href")
         page.goto("about:blank")
         page.goto(address)
         page.wait_for_selector(".texts")
-        assert [page.inner_text(one) for one in ("#status", "#place", "#body")] == seen
+        assert [page.inner_text(one) for one in ("#shown", "#place", "#body")] == seen
         assert page.input_value("#q") == "/1"
         assert page.get_attribute("th[data-column=title]", "aria-sort") == "descending"
         # A row that is on another page now is found by its key.
@@ -979,7 +976,7 @@ def test_the_first_screen_says_what_to_change(advised):
 )
 def test_a_field_that_changes_most_items_alone_is_named(name, count, others, is_advised):
     def change(number, **fields):
-        return Change("changed", f"http://a.test/{number}", 0.0, 1, None, 1.0, fields)
+        return Record("changed", f"http://a.test/{number}", similarity=1.0, noted=fields)
 
     changes = [change(number, **{name: ("1", str(number))}) for number in range(count)]
     changes += [change(number, x=("1", "2"), y=("1", "2")) for number in range(others)]
@@ -996,7 +993,7 @@ def given(changes=(), drops=(), patterns=(), unruled=()):
         unruled=dict(unruled),
         drops=drops,
         duplicates=drops,
-        counts=Counter(drop.action for drop in drops),
+        counts=Counter(drop.status for drop in drops),
         namespace=SimpleNamespace(name="n"),
         is_trial=False,
     )
@@ -1004,11 +1001,13 @@ def given(changes=(), drops=(), patterns=(), unruled=()):
 
 def test_fields_that_only_together_change_most_items_are_named():
     counters = {"reads": ("5", "9"), "comments": ("1", "2")}
-    changes = [Change("changed", f"http://a.test/{n}", 0.0, 1, None, 1.0, counters) for n in "ab"]
-    changes = [one._replace(fields=counters | {"page:reads": ("5", "9")}) for one in changes] * 100
-    changes += [one._replace(fields={"reads": ("5", "9")}) for one in changes[:20]]
+    changes = [
+        Record("changed", f"http://a.test/{n}", similarity=1.0, noted=counters) for n in "ab"
+    ]
+    changes = [one._replace(noted=counters | {"page:reads": ("5", "9")}) for one in changes] * 100
+    changes += [one._replace(noted={"reads": ("5", "9")}) for one in changes[:20]]
     # What else has changed in these is no noise.
-    changes += [one._replace(fields=counters | {"price": ("1", "2")}) for one in changes[:20]]
+    changes += [one._replace(noted=counters | {"price": ("1", "2")}) for one in changes[:20]]
     changes += [one._replace(similarity=0.0) for one in changes[:20]]
     (step,) = steps(given(changes))
     assert step.setting == "SIMHASH_IGNORE_FIELDS = ['comments', 'reads']"
@@ -1018,8 +1017,7 @@ def test_fields_that_only_together_change_most_items_are_named():
 
 def copies(url, original, count=20):
     return [
-        SimpleNamespace(url=url.format(n), original=original.format(n), action="drop")
-        for n in range(count)
+        Record("dropped", url.format(n), original_page=original.format(n)) for n in range(count)
     ]
 
 
@@ -1100,8 +1098,8 @@ def test_a_parameter_without_a_rule_is_named_with_the_reason():
 
 
 def test_a_finding_has_what_the_urls_have_in_common():
-    def repeated(url, original, action="drop"):
-        return how(SimpleNamespace(url=url, original=original, action=action))
+    def repeated(url, original, status="dropped"):
+        return how(Record(status, url, original_page=original))
 
     url = "http://www.example.com/b/c?d=1"
     assert [repeated(url, other) for other in (url, "http://b.test/")] == [
@@ -1121,7 +1119,7 @@ def test_a_finding_has_what_the_urls_have_in_common():
     assert repeated(url, "http://www.example.com/print/c") == "`/print` in the path, other `d`"
     assert repeated(url, "http://www.example.com/a/c") == "in another folder"
     assert repeated(url, "http://www.example.com/b/x") == "elsewhere on the site"
-    assert repeated(url, url, "same") == "unchanged since an earlier crawl"
+    assert repeated(url, url, "unchanged") == "unchanged since an earlier crawl"
     assert repeated("http://[broken", "http://[broken:1") == "on another site"
 
 
@@ -1129,7 +1127,7 @@ def test_a_finding_has_what_the_urls_have_in_common():
 def test_a_finding_leads_to_its_rows(many):
     def steps(page):
         page.click("a.show[href*='how=']:visible")
-        expect(page.locator("#status")).to_have_text("128 decisions")
+        expect(page.locator("#shown")).to_have_text("128 decisions")
         assert page.input_value("#how") == "in another folder"
         assert page.evaluate("document.activeElement.id") == "decisions"
 
@@ -1142,7 +1140,7 @@ def test_a_phone_shows_rows_before_filters(many):
         assert not page.is_visible("#q")
         page.click("details.filters summary")
         page.fill("#q", "nothing")
-        expect(page.locator("#status")).to_have_text("0 of 128 decisions")
+        expect(page.locator("#shown")).to_have_text("0 of 128 decisions")
 
     visit(many, steps, viewport={"width": 390, "height": 800})
 
@@ -1158,7 +1156,7 @@ def test_rows_are_there_when_the_page_has_loaded(many, address, tmp_path, monkey
         assert "128 decisions" in loaded
         assert loaded.count("in another folder") > 50
         page.fill("#q", "/129/")
-        expect(page.locator("#status")).to_have_text("1 of 128 decisions")
+        expect(page.locator("#shown")).to_have_text("1 of 128 decisions")
 
     visit(written(address, tmp_path, similarity=0.9), steps, script=script)
 
@@ -1178,7 +1176,7 @@ def test_a_print_says_how_many_rows_it_has(many, tmp_path):
         page.emulate_media(media="print")
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert page.locator("#body > tr").count() == 70
-        status = page.locator("#status")
+        status = page.locator("#shown")
         assert status.is_visible()
         assert status.inner_text() == "128 decisions, of which 70 are printed"
 
@@ -1191,7 +1189,7 @@ def test_a_bar_leads_to_its_rows(address, tmp_path):
         fill(index)
 
     def steps(page):
-        status = page.locator("#status")
+        status = page.locator("#shown")
         # The copies may have been stored in two seconds.
         for name, rows in (("least=0.9", "1 of 2 decisions"), ("since", "(1 of )?2 decisions")):
             bar = page.locator(f"rect[data-rows*='{name}']").first

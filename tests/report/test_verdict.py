@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from scrapy_simhash.db.values import SAME
-from scrapy_simhash.history.pairs import Change
+from scrapy_simhash.history.record import Record
 from scrapy_simhash.report.verdict import findings, headline, remarks
 
 
@@ -16,7 +16,7 @@ def subject(
     stats, counts=None, *, kept=(), sites=(), orphans=0, pending=0, is_trial=False, items=True
 ):
     drops = [
-        SimpleNamespace(url=url, original=original, action="drop", has_item=items or not number)
+        Record("dropped", url, original_page=original, has_item=items or not number)
         for number, (url, original) in enumerate(sites)
     ]
     return SimpleNamespace(
@@ -151,7 +151,7 @@ def test_what_was_kept_and_not_compared_is_found():
         kept=[("price", 4), ("(numbers)", 2)],
     )
     fields = {"page:value.Colour": ("red", "blue"), "price": ("1", "2")}
-    change = Change("changed", "http://a.test/", 0.0, 1, None, 0.0, fields)
+    change = Record("changed", "http://a.test/", similarity=0.0, noted=fields)
     given.run, given.kept, given.changes = 7, [], [change]
     found = [(one.outcome, one.what, one.items, one.share) for one in findings(given)]
     assert found == [

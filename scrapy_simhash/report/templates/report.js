@@ -91,8 +91,8 @@
     if (row.fields.length > 4) made.append(`and ${row.fields.length - 4} more`);
     return made;
   };
-  const outcome = (row) => {
-    const made = make("div", row.action);
+  const status = (row) => {
+    const made = make("div", row.status);
     if (row.how) made.append(document.createElement("br"), make("small", coded(row.how)));
     return made;
   };
@@ -166,7 +166,7 @@
   const compared = async (row, cell, names) => {
     const facts = row.similarity === null ? [] : [`similarity ${similarity(row)}`];
     if (row.distance !== null) facts.push(`${row.distance} ${row.distance === 1 ? "bit" : "bits"} apart`);
-    facts.push(`run ${row.run}`, `seen ${time(row.seen)} UTC`);
+    facts.push(`run ${row.run}`, `seen ${time(row.created)} UTC`);
     if (row.original.first !== null) facts.push(`original stored ${time(row.original.first)} UTC`);
     cell.append(make("p", `${facts.join(", ")}. `));
     if (row.detail < 0) {
@@ -198,8 +198,8 @@
     original: (row) => row.original.url,
     similarity: (row) => row.similarity ?? 2,
     fields: (row) => row.fields.map(([name]) => name).join(", "),
-    seen: (row) => row.seen,
-    action: (row) => row.action,
+    created: (row) => row.created,
+    status: (row) => row.status,
   };
 
   const makeTable = ({ prefix, section, rows, thing, sort, choices, cells, names, more }) => {
@@ -250,14 +250,14 @@
           (!group || row.original.item === group) &&
           (row.similarity ?? 0) >= least &&
           (row.similarity ?? 0) <= most &&
-          row.seen >= since &&
-          row.seen <= until &&
+          row.created >= since &&
+          row.created <= until &&
           wanted.every(([value, of]) => of(row).includes(value)) &&
           (!query || has(row.url) || has(row.title) || has(row.original.url)),
       );
       const [column, direction] = [(get("sort") || sort).replace("-", ""), (get("sort") || sort)[0] === "-" ? -1 : 1];
       const value = order[column] ?? order.similarity;
-      found.sort((a, b) => direction * compare(value(a), value(b)) || a.seen - b.seen);
+      found.sort((a, b) => direction * compare(value(a), value(b)) || a.created - b.created);
       for (const header of headers) {
         if (header.dataset.column !== column) header.removeAttribute("aria-sort");
         else header.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
@@ -317,7 +317,7 @@
       const times = get("since") ? `, seen ${time(get("since"))} to ${time(get("until"))} UTC` : "";
       const some = `${number(found.length)} of ${all}${group}${times}`;
       const printed = shown > size() && part.length < found.length + left() ? `, of which ${number(part.length)} are printed` : "";
-      at("status").textContent = `${found.length === mine.length ? all : some}${printed}`;
+      at("shown").textContent = `${found.length === mine.length ? all : some}${printed}`;
       at("back").disabled = page === 0;
       at("next").disabled = page === last;
     };
@@ -381,29 +381,30 @@
   // The shown rows as a file
 
   const exported = (row) => ({
+    status: row.status,
     url: row.url,
     title: row.title,
     original: row.original.url,
     similarity: row.similarity,
-    exact: row.about === "",
+    estimated: row.about !== "",
     distance: row.distance,
-    differs: row.fields.map(([field, stored, own]) => ({ field, stored, own })),
-    seen: `${time(row.seen).replace(" ", "T")}Z`,
+    fields: Object.fromEntries(row.fields.map(([name, ...both]) => [name, both])),
+    created: `${time(row.created).replace(" ", "T")}Z`,
     run: row.run,
-    site: row.site,
-    outcome: row.action,
     how: row.how,
-    id: row.restorable ? row.key : "",
+    site: row.site,
+    id: row.restorable ? row.key : null,
   });
   const quoted = (value) => {
-    const change = ({ field, stored, own }) =>
-      (stored ?? own ?? null) === null ? field : `${field}: ${stored ?? "none"} -> ${own ?? "none"}`;
-    const text = Array.isArray(value) ? value.map(change).join("; ") : String(value ?? "");
+    const change = ([name, [stored, own]]) =>
+      (stored ?? own ?? null) === null ? name : `${name}: ${stored ?? "none"} -> ${own ?? "none"}`;
+    const isFields = value !== null && typeof value === "object";
+    const text = isFields ? Object.entries(value).map(change).join("; ") : String(value ?? "");
     // Spreadsheets would run some crawled texts as formulas.
     return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
   };
   const csv = (found) => {
-    const heads = "url title original similarity exact distance differs seen run site outcome how id".split(" ");
+    const heads = "status url title original similarity estimated distance fields created run how site id".split(" ");
     const lines = found.map(exported).map((row) => heads.map((name) => quoted(row[name])).join(","));
     return `\ufeff${[heads.join(","), ...lines].join("\r\n")}\r\n`;
   };
@@ -425,7 +426,7 @@
       thing: "decision",
       sort: "similarity",
       choices: {
-        action: (row) => [row.action],
+        status: (row) => [row.status],
         how: (row) => (row.how ? [row.how] : []),
         site: (row) => [row.site],
         field: (row) => row.fields.map(([name]) => name),
@@ -435,8 +436,8 @@
         ["Similar to", titled(row.original.title, row.original.url), "url"],
         ["Similarity", similarity(row)],
         ["Differs in", values(row), "values"],
-        ["Seen", time(row.seen)],
-        ["Outcome", outcome(row), "outcome"],
+        ["Seen", time(row.created)],
+        ["Status", status(row), "status"],
       ],
       names: ["Stored item", "This item"],
       more: (row, cell, mine) => {
@@ -456,15 +457,15 @@
         thing: "change",
         sort: "similarity",
         choices: {
-          action: (row) => [row.action],
+          status: (row) => [row.status],
           field: (row) => row.fields.map(([name]) => name),
         },
         cells: (row) => [
-          ["Status", row.action],
+          ["Status", row.status],
           ["Item", titled(row.title, row.url), "url"],
           ["Old and new values", moved(row), "values"],
           ["Similarity", similarity(row)],
-          ["Seen", time(row.seen)],
+          ["Seen", time(row.created)],
         ],
         names: ["Before", "Now"],
       }),

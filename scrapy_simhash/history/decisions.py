@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -22,7 +22,6 @@ from sqlalchemy import (
     or_,
     select,
 )
-from sqlalchemy import null as no_value
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
@@ -30,111 +29,19 @@ from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.values import SAME, storable
 from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.history import sql
+from scrapy_simhash.history.record import NOTHING, Content, Place, Record
 from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.words import KEPT, status_of
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.item.facts import Values, without_repeated
+from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.quality import address_of, lister_of
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
 
-#: The action on an item that was kept although another one is similar.
-KEPT = "kept"
-
-#: The number of a claim, and that of a duplicate of it or 0.
-Place = tuple[int, int]
-
-# Pairs that are read at once, and of one page.
-_PAGE, _SHOWN = 200, 20
-
-
-class Content(NamedTuple):
-    """A text, and the short values of fields kept beside it."""
-
-    text: str | None
-    values: Mapping[str, str]
-
-
-NOTHING = Content(None, MappingProxyType({}))
-
-
-class Pair(NamedTuple):
-    """An item that was dropped, or kept although it is similar, and the stored one.
-
-    URLs and keys are cut. The action is "drop", "skip", "report", "same" for an unchanged page or
-    "kept". The id is that of the duplicate, or of the kept item's claim; `claim` is that of the
-    stored item, whose own columns are None if it was deleted: `original`, its URL, and those after
-    it. Of a dropped item the URL and the group of the original (`origin`) are always known. What
-    keeps the items apart is in `differs`, see :class:`Verdict`. The similarity is None if
-    it is not known, and `estimated` if a text is not kept. Quality signals are packed. What is kept
-    of both items is read by :func:`with_contents`.
-    """
-
-    id: int
-    run: int
-    created: float
-    url: str
-    key: str
-    claim: int
-    action: str
-    differs: str
-    compared_by: int
-    distance: int | None
-    similarity: float | None
-    estimated: bool
-    orphaned: bool
-    has_item: bool
-    quality: bytes
-    original: str | None
-    original_key: str | None
-    original_quality: bytes | None
-    first_seen: float | None
-    origin: int | None
-    mine: Content = NOTHING
-    stored: Content = NOTHING
-
-    @property
-    def fields(self) -> dict[str, tuple[str | None, str | None]]:
-        """The short values that differ, by name; none if those of one item are not kept."""
-        return differing_values(self.mine.values, self.stored.values, self.differs)
-
-    @property
-    def places(self) -> tuple[Place, Place]:
-        """Where the texts of both items are."""
-        claim = self.claim or 0  # null only in a damaged database
-        return (self.id, 0) if self.action == KEPT else (claim, self.id), (claim, 0)
-
-    @property
-    def addresses(self) -> tuple[str, str | None]:
-        """The addresses of both items."""
-        other = self.original_key and address_of(self.original_key, self.original or "")
-        return address_of(self.key, self.url), other
-
-
-class Change(NamedTuple):
-    """Something that happened to a thing, one of `STATUSES`, when a run met it so or found it gone.
-
-    It has its former address, if that was another; the similarity of both texts, if it is known;
-    the old and the new short value of the fields that changed; where its new and its old text are;
-    the site that lists it, if its address is of another one; and the texts themselves, if they are
-    read by `with_contents`.
-    """
-
-    status: str
-    url: str
-    created: float
-    run: int
-    origin: str | None = None
-    similarity: float | None = None
-    fields: Mapping[str, Sequence[str | None]] = MappingProxyType({})
-    places: tuple[Place, Place] = ((0, 0), (0, 0))
-    lister: str = ""
-    estimated: bool = False
-    mine: Content = NOTHING
-    stored: Content = NOTHING
-
-
-_Row = TypeVar("_Row", Pair, Change)
+# Records that are read at once, and of one page.
+_PART = 200
+_SHOWN = 20
 
 
 def _short(text: ColumnElement[str]) -> ColumnElement[str]:
@@ -142,31 +49,29 @@ def _short(text: ColumnElement[str]) -> ColumnElement[str]:
 
 
 def _select(table: FromClause, stored: FromClause, **own: ColumnElement[Any]) -> Select[Any]:
-    """The columns of :class:`Pair`, then others."""
+    """What a record is made of."""
     columns = {
-        **{name: table.c[name] for name in ("id", "run", "created", "compared_by", "quality")},
-        "url": sql.short_url(table),
+        **{name: table.c[name] for name in ("id", "run", "created", "compared_by")},
+        "page": sql.short_url(table),
         "key": _short(table.c.key),
-        "original": sql.short_url(stored),
+        "original_page": sql.short_url(stored),
         "original_key": _short(stored.c.key),
-        "original_quality": stored.c.quality,
         "first_seen": stored.c.created,
         "origin": stored.c.origin,
         **own,
     }
-    names = dict.fromkeys([*Pair._fields[:-2], *columns])
-    return select(*(columns[name].label(name) for name in names))
+    return select(*(column.label(name) for name, column in columns.items()))
 
 
-#: Gives the columns of :class:`Pair` for duplicates, without contents.
+#: What a record of a duplicate is made of.
 select_dropped = _select(
     schema.duplicates,
     schema.claims,
     differs=literal(""),
-    original=_short(func.coalesce(url_of(schema.claims), sql.drops.original)),
+    original_page=_short(func.coalesce(url_of(schema.claims), sql.drops.original)),
     original_key=_short(func.coalesce(sql.claims.key, sql.drops.original)),
     origin=sql.drops.origin,
-    orphaned=is_orphan(),
+    is_orphan=is_orphan(),
     has_item=sql.drops.item.is_not(None),
     **{
         name: sql.drops[name] for name in ("claim", "action", "distance", "similarity", "estimated")
@@ -178,11 +83,7 @@ _select_kept = _select(
     schema.claims,
     sql.others,
     claim=sql.claims.beside,
-    action=literal(KEPT),
     differs=sql.claims.differs,
-    orphaned=literal(value=False),
-    has_item=literal(value=False),
-    **dict.fromkeys(("distance", "similarity", "estimated"), no_value()),
     **{name: sql.claims[name] for name in _MEASURED},
     **{f"other_{name}": sql.others.c[name] for name in _MEASURED},
 ).select_from(sql.claims_with_others)
@@ -200,30 +101,70 @@ def read_newest(
     kept: bool = False,
     limit: int | None = None,
     **numbers: Iterable[int],
-) -> list[Pair]:
+) -> list[Record]:
     """The newest so many that were dropped, or kept although similar, the oldest first.
 
     The conditions may have lists of numbers as parameters (see `is_in`).
     """
     number = (sql.claims if kept else sql.drops).id
     query = _query(namespace, None, kept=kept).where(*conditions).order_by(number.desc())
-    return [_pair(row) for row in namespace.read(query.limit(limit), **numbers)][::-1]
+    make = partial(_kept if kept else dropped, namespace)
+    return [make(row) for row in namespace.read(query.limit(limit), **numbers)][::-1]
 
 
-def read_pairs(namespace: NamespaceRow, run: int, *, kept: bool) -> Iterator[list[Pair]]:
+def read_decisions(namespace: NamespaceRow, run: int, *, kept: bool) -> Iterator[list[Record]]:
     """What a run dropped, or kept although it is similar, in its order, some at a time."""
     number = (sql.claims if kept else sql.drops).id
     query = _query(namespace, run, kept=kept)
-    for rows in sql.read_in_pages(namespace, query, number, _PAGE):
-        yield [_pair(row) for row in rows]
+    make = partial(_kept if kept else dropped, namespace)
+    for rows in sql.read_in_pages(namespace, query, number, _PART):
+        yield [make(row) for row in rows]
 
 
-def _pair(row: Any) -> Pair:
-    pair = Pair(*row[: len(Pair._fields) - 2])
-    if pair.action != KEPT:
-        return pair
+def dropped(namespace: NamespaceRow, row: Any) -> Record:
+    """The record of a row of `select_dropped`."""
+    claim = row.claim or 0  # null only in a damaged database
+    return _record(
+        namespace,
+        row,
+        id=row.id,
+        status=status_of(row.action),
+        similarity=row.similarity,
+        estimated=row.estimated,
+        distance=row.distance,
+        is_orphan=row.is_orphan,
+        has_item=row.has_item,
+        places=((claim, row.id), (claim, 0)),
+    )
+
+
+def _kept(namespace: NamespaceRow, row: Any) -> Record:
     similarity, is_estimate = _similarity(row)
-    return pair._replace(similarity=similarity, estimated=is_estimate)
+    return _record(
+        namespace,
+        row,
+        status=KEPT,
+        similarity=similarity,
+        estimated=is_estimate,
+        places=((row.id, 0), (row.claim, 0)),
+    )
+
+
+def _record(namespace: NamespaceRow, row: Any, **more: Any) -> Record:
+    return Record(
+        page=row.page,
+        key=row.key,
+        original_page=row.original_page,
+        original_key=row.original_key,
+        created=row.created,
+        run=row.run,
+        namespace=namespace.name,
+        group=None if row.origin is None else group_name(namespace.id, row.origin),
+        differs=row.differs,
+        compared_by=row.compared_by,
+        first_seen=row.first_seen,
+        **more,
+    )
 
 
 def _similarity(row: Any) -> tuple[float | None, bool]:
@@ -273,29 +214,21 @@ def read_contents(namespace: NamespaceRow, wanted: Iterable[Place]) -> dict[Plac
     }
 
 
-def differing_values(
-    mine: Mapping[str, str], theirs: Mapping[str, str], first: str | None = None
-) -> Values:
-    """The short values of two items that differ, by name; none if those of one are not kept."""
-    names = sorted({*mine, *theirs}, key=lambda name: (name != first, name))
-    both = {name: (theirs.get(name), mine.get(name)) for name in names if mine and theirs}
-    return without_repeated({name: one for name, one in both.items() if one[0] != one[1]}, first)
-
-
 def with_contents(
-    namespace: NamespaceRow, rows: Sequence[_Row], scheme: Scheme | None
-) -> Iterator[_Row]:
-    """Pairs or changes with what is kept of both items.
+    namespace: NamespaceRow, records: Sequence[Record], scheme: Scheme | None
+) -> Iterator[Record]:
+    """Records with what is kept of both items.
 
     Similarities that are unknown or estimates are computed, if both texts are kept and there is a
     scheme that has shingles.
     """
-    kept = read_contents(namespace, {place for row in rows for place in row.places})
-    for row in rows:
-        mine, stored = (kept.get(place, NOTHING) for place in row.places)
-        found = row._replace(mine=mine, stored=stored)
-        if scheme and mine.text and stored.text and (row.estimated or row.similarity is None):
-            one, other = (scheme.sketch(text).shingles for text in (mine.text, stored.text))
+    kept = read_contents(namespace, {place for record in records for place in record.places})
+    for record in records:
+        own, stored = (kept.get(place, NOTHING) for place in record.places)
+        found = record._replace(own=own, stored=stored)
+        is_exact = record.similarity is not None and not record.estimated
+        if scheme and own.text and stored.text and not is_exact:
+            one, other = (scheme.sketch(text).shingles for text in (own.text, stored.text))
             if one is not None and other is not None:
                 found = found._replace(similarity=jaccard(one, other), estimated=False)
         yield found
@@ -337,8 +270,8 @@ class PageHistory(NamedTuple):
 
     claims: Sequence[Row[Any]]
     texts: Mapping[int, str | None]
-    decisions: Sequence[Pair]
-    duplicates: Sequence[Pair]
+    decisions: Sequence[Record]
+    duplicates: Sequence[Record]
     duplicate_count: int
 
 

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
-from scrapy_simhash.db.values import SAME
 from scrapy_simhash.exceptions import NotFound
-from scrapy_simhash.history.advice import Advice, advise
-from scrapy_simhash.history.changes import STATUSES, read_changes, read_window
+from scrapy_simhash.history.advice import SettingAdvice, advise
+from scrapy_simhash.history.changes import read_changes, read_window
+from scrapy_simhash.history.decisions import count, read_newest
 from scrapy_simhash.history.namespaces import RunRow, read_runs
-from scrapy_simhash.history.pairs import Change, Pair, count, read_newest
 from scrapy_simhash.history.patterns import Pattern, make_rules, read_patterns
+from scrapy_simhash.history.record import STATUSES, Record
 from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.words import UNCHANGED
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.item.irrelevant import LEAST
 from scrapy_simhash.simhash.measure import similarity_at
@@ -29,7 +30,7 @@ _MOST_KEPT = 10_000
 _MOST_RUNS, _MOST_CHANGES, _MOST_NEW = 10, 5_000, 2_000
 
 
-class Subject(NamedTuple):
+class ReportData(NamedTuple):
     """What a report is about: all runs, or one of them.
 
     It has the newest duplicates, the oldest first, and by run how often there is each action of all
@@ -43,13 +44,13 @@ class Subject(NamedTuple):
     run: int | None
     runs: Sequence[RunRow]
     rule: Rule
-    drops: Sequence[Pair]
-    kept: Sequence[Pair]
-    changes: Sequence[Change]
+    drops: Sequence[Record]
+    kept: Sequence[Record]
+    changes: Sequence[Record]
     tallies: Mapping[str, Mapping[int, Counter[Any]]]
     patterns: Sequence[Pattern]
     unruled: Mapping[str, str]
-    advice: Sequence[Advice]
+    advice: Sequence[SettingAdvice]
     is_trial: bool
 
     def tally(self, name: str) -> Counter[Any]:
@@ -84,9 +85,9 @@ class Subject(NamedTuple):
         return found if found.keys() > {"new"} or "new" not in found else {}
 
     @property
-    def duplicates(self) -> list[Pair]:
+    def duplicates(self) -> list[Record]:
         """Without unchanged items, which are dropped for their own earlier version."""
-        return [drop for drop in self.drops if drop.action != SAME]
+        return [drop for drop in self.drops if drop.status != UNCHANGED]
 
     @property
     def threshold(self) -> float:
@@ -124,16 +125,16 @@ def _shown(runs: Sequence[RunRow], run: int | None) -> list[int]:
     return [first, *(number for number in newest if number != first)]
 
 
-def read_subject(
+def read_report(
     namespace: NamespaceRow, rule: Rule, run: int | None = None, *, is_trial: bool = False
-) -> Subject:
+) -> ReportData:
     """Read what a report is about; it opens with the run, by default with the newest."""
     runs = read_runs(namespace)
     if run is not None and run not in {row.id for row in runs}:
         raise NotFound(f"the namespace {namespace.name!r} has no items of run {run}")
     kept = read_newest(namespace, kept=True, limit=_MOST_KEPT)
     patterns = read_patterns(namespace, limit=MOST_ROWS)
-    return Subject(
+    return ReportData(
         namespace,
         run,
         runs,
@@ -151,9 +152,9 @@ def read_subject(
     )
 
 
-def _changes(namespace: NamespaceRow, runs: Iterable[RunRow]) -> list[Change]:
+def _changes(namespace: NamespaceRow, runs: Iterable[RunRow]) -> list[Record]:
     """What happened in each of these runs; of the first visit of a site, where all is new, none."""
-    found: list[Change] = []
+    found: list[Record] = []
     for row in runs:
         try:
             window = read_window(namespace, since=None, run=row.id)

@@ -1,0 +1,166 @@
+"""The record of a decision, which commands, report and JSON share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from scrapy_simhash.db.values import TEXT
+from scrapy_simhash.history.words import UNCHANGED, difference_in_words, likeness_in_words
+from scrapy_simhash.index.verdict import OF_TEXT
+from scrapy_simhash.item.facts import Values, without_repeated
+from scrapy_simhash.item.quality import address_of, lister_of
+from scrapy_simhash.visible import iso_time
+
+#: Where a text is: the number of a claim, and that of a duplicate of it or 0.
+Place = tuple[int, int]
+
+
+class Content(NamedTuple):
+    """A text, and the short values of fields kept beside it."""
+
+    text: str | None
+    values: Mapping[str, str]
+
+
+NOTHING = Content(None, MappingProxyType({}))
+
+
+class Record(NamedTuple):
+    """What was decided on an item, by comparing it with a stored one.
+
+    The stored one is that of which it was a copy, or beside which it was kept; of a change since
+    earlier crawls, what was stored before.
+
+    Attributes:
+        status: "dropped", "skipped", "stored anyway", "unchanged", "kept" although the texts are
+            similar; or what has changed, one of `STATUSES`.
+        page: the URL of the item's page, cut as the three below.
+        key: the identity key.
+        original_page: the URL of the stored item's page, or from which an item was moved. None if
+            the stored item was deleted and its URL is not known.
+        original_key: its identity key.
+        created: when the decision was made, in seconds since the epoch.
+        run: the run that made it.
+        namespace: the name of the namespace.
+        group: the name of the group of the stored item; None if that was deleted.
+        id: the number of a dropped item, which `restore --id` takes; None for any other.
+        similarity: of the two texts; None if it is not known.
+        estimated: whether it is an estimate, as a text is not kept.
+        distance: of the two fingerprints, in bits.
+        differs: what keeps the items apart, see `Verdict.differs`; "" for a duplicate.
+        compared_by: what was compared, see `index.batch.how_compared`.
+        is_orphan: whether the stored item was not stored in the end.
+        has_item: whether the item is in quarantine.
+        first_seen: when the stored item was claimed.
+        noted: of a change, the old and the new value of each field.
+        places: where the texts of the item and of the stored one are.
+        own: what is kept of the item, see `with_contents`.
+        stored: the same of the stored one.
+    """
+
+    status: str
+    page: str
+    key: str = ""
+    original_page: str | None = None
+    original_key: str | None = ""
+    created: float = 0.0
+    run: int = 0
+    namespace: str = ""
+    group: str | None = None
+    id: int | None = None
+    similarity: float | None = None
+    estimated: bool = False
+    distance: int | None = None
+    differs: str = ""
+    compared_by: int = TEXT
+    is_orphan: bool = False
+    has_item: bool = False
+    first_seen: float | None = None
+    noted: Mapping[str, Sequence[str | None]] = MappingProxyType({})
+    places: tuple[Place, Place] = ((0, 0), (0, 0))
+    own: Content = NOTHING
+    stored: Content = NOTHING
+
+    @property
+    def url(self) -> str:
+        """The URL of the item: its own, if it has one, else that of its page."""
+        return address_of(self.key, self.page)
+
+    @property
+    def original(self) -> str | None:
+        """The URL of the stored item, or the former one of an item that was moved."""
+        return address_of(self.original_key or "", self.original_page or "") or None
+
+    @property
+    def original_id(self) -> int:
+        """The number of the stored item's claim; 0 if there is none."""
+        return self.places[1][0]
+
+    @property
+    def listed_by(self) -> str:
+        """The site that lists the item, if its URL is of another site; else ""."""
+        return lister_of(self.key)
+
+    @property
+    def reason(self) -> str:
+        """Why it was dropped or kept, in words; "" for a change."""
+        if self.differs:
+            return difference_in_words(self.differs)
+        if self.status == UNCHANGED:
+            return UNCHANGED
+        if self.is_change:
+            return ""
+        is_equal = self.similarity == 1 and not self.estimated
+        shared = likeness_in_words(self.compared_by, is_equal=is_equal)
+        return f"{shared}, but the original was not stored in the end" if self.is_orphan else shared
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it tells what has changed since earlier crawls."""
+        return self.status in STATUSES
+
+    @property
+    def fields(self) -> Values:
+        """The short values that differ, by name: the stored one, then the item's own.
+
+        Facts of the page that repeat a field are left out. The text of a change has no values.
+        There are none if those of one item are not kept.
+        """
+        noted = without_repeated(self.noted)
+        if self.status == "changed" and self.similarity not in {None, 1.0}:
+            noted.setdefault(OF_TEXT, (None, None))
+        return noted or differing_values(self.own.values, self.stored.values, self.differs)
+
+    def as_json(self) -> dict[str, Any]:
+        """What programs get of it, under the names that docs/commands.md has; None for nothing."""
+        shown = {name: getattr(self, name) or None for name in SHOWN}
+        return shown | {
+            "estimated": self.estimated,
+            "distance": self.distance,
+            "fields": self.fields,
+            "similarity": None if self.similarity is None else round(self.similarity, 4),
+            "created": iso_time(self.created),
+            # JavaScript and jq round numbers of 63 bits.
+            "id": None if self.id is None else str(self.id),
+        }
+
+
+#: What may have happened to an item since earlier crawls.
+STATUSES = ("new", "changed", "moved", "removed", "back")
+
+#: The names of a record in JSON, in their order.
+SHOWN = (
+    *("status", "url", "original", "similarity", "estimated", "distance", "reason", "differs"),
+    *("fields", "created", "run", "namespace", "group", "key", "listed_by", "id"),
+)
+
+
+def differing_values(
+    own: Mapping[str, str], stored: Mapping[str, str], first: str | None = None
+) -> Values:
+    """The short values of two items that differ, by name; none if those of one are not kept."""
+    names = sorted({*own, *stored}, key=lambda name: (name != first, name))
+    both = {name: (stored.get(name), own.get(name)) for name in names if own and stored}
+    return without_repeated({name: one for name, one in both.items() if one[0] != one[1]}, first)

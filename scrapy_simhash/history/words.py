@@ -1,0 +1,70 @@
+"""The words for a decision, in the log, the terminal and the report."""
+
+from __future__ import annotations
+
+from scrapy_simhash.db.values import EXACT, PAGE, SAME
+from scrapy_simhash.index.verdict import OF_TEXT
+from scrapy_simhash.item.facts import PAGE as OF_PAGE
+from scrapy_simhash.item.facts import ROW
+from scrapy_simhash.visible import shortened
+
+#: The status of an item that was kept although another one is similar.
+KEPT = "kept"
+#: The status of an item that is what an earlier crawl stored.
+UNCHANGED = "unchanged"
+#: The status of a duplicate that was only reported.
+STORED = "stored anyway"
+
+_STATUSES = {"drop": "dropped", "skip": "skipped", "report": STORED, SAME: UNCHANGED}
+
+# What keeps items apart beside fields: its name in lists, and a sentence.
+_PARTS = {
+    "(address)": ("URL in the list", "one page lists them under different URLs"),
+    "(names)": ("names in the text", "a name in the text was replaced throughout"),
+    "(not compared)": ("texts not compared", "the texts were not compared"),
+    "(numbers)": ("numbers in the text", "numbers in the text differ"),
+    "(others)": ("other fields", "other fields differ"),
+    "(passage)": ("passage of the text", "a passage of the text was replaced"),
+    "(rest of the item)": ("text of the item", "the texts of the items differ"),
+    OF_TEXT: ("text", "the texts differ"),
+    "(rest of the page)": ("rest of the page", "the pages differ outside their main texts"),
+}
+
+
+def status_of(action: str) -> str:
+    """The status of a duplicate, by what was done with it."""
+    return _STATUSES.get(action) or shortened(action, 40)
+
+
+def is_part(differs: str) -> bool:
+    """Whether it is no field that differs, but the text or the like; see `Verdict.differs`."""
+    return differs in _PARTS
+
+
+def difference_in_words(differs: str) -> str:
+    """What keeps two items apart, as "`price` differs"; see `Verdict.differs`."""
+    if differs in _PARTS:
+        return _PARTS[differs][1]
+    field = f"`{_field(differs)}`"
+    return f"{field} of the page differs" if differs.startswith(OF_PAGE) else f"{field} differs"
+
+
+def field_label(differs: str) -> str:
+    """The field that keeps two items apart, or what else does."""
+    if differs in _PARTS:
+        return _PARTS[differs][0]
+    field = _field(differs)
+    return f"{field} of the page" if differs.startswith(OF_PAGE) else field
+
+
+def likeness_in_words(compared_by: int, *, is_equal: bool) -> str:
+    """What a duplicate shares with its original."""
+    if compared_by == EXACT:
+        return "equal items"
+    what = "main texts" if compared_by == PAGE else "texts"
+    return f"{'equal' if is_equal else 'similar'} {what}"
+
+
+def _field(name: str) -> str:
+    """The name of a field, or the label of a row of the page."""
+    return shortened(name.removeprefix(ROW).removeprefix(OF_PAGE), 80)
