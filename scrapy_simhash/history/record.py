@@ -31,40 +31,27 @@ class Record(NamedTuple):
     """What was decided on an item, by comparing it with a stored one.
 
     The stored one is that of which it was a copy, or beside which it was kept; of a change since
-    earlier crawls, what was stored before.
+    earlier crawls, what was stored before. `SHOWN` names what JSON has of it, in the words of
+    docs/commands.md. Beside these:
 
     Attributes:
-        status: "dropped", "skipped", "stored anyway", "unchanged", "kept" although the texts are
-            similar; or what has changed, one of `STATUSES`.
-        page: the URL of the item's page, cut as the three below.
-        key: the identity key.
-        original_page: the URL of the stored item's page, or from which an item was moved. None if
+        page, original_page: the URLs of both pages, cut; that from which an item was moved. None if
             the stored item was deleted and its URL is not known.
-        original_key: its identity key.
-        created: when the decision was made, in seconds since the epoch.
-        run: the run that made it.
-        namespace: the name of the namespace.
-        group: the name of the group of the stored item; None if that was deleted.
-        id: the number of a dropped item, which `restore --id` takes; None for any other.
-        similarity: of the two texts; None if it is not known.
-        estimated: whether it is an estimate, as a text is not kept.
-        distance: of the two fingerprints, in bits.
-        differs: what keeps the items apart, see `Verdict.differs`; "" for a duplicate.
+        original_key: the identity key of the stored item.
         compared_by: what was compared, see `index.batch.how_compared`.
         is_orphan: whether the stored item was not stored in the end.
         has_item: whether the item is in quarantine.
         first_seen: when the stored item was claimed.
         noted: of a change, the old and the new value of each field.
         places: where the texts of the item and of the stored one are.
-        own: what is kept of the item, see `with_contents`.
-        stored: the same of the stored one.
+        own, stored: what is kept of each, see `with_contents`.
     """
 
     status: str
     page: str
     key: str = ""
     original_page: str | None = None
-    original_key: str | None = ""
+    original_key: str | None = None
     created: float = 0.0
     run: int = 0
     namespace: str = ""
