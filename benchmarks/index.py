@@ -45,7 +45,6 @@ from scrapy_simhash.index.verdict import Document, Duplicate, Match
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.item.quality import QualitySignals
 from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.simhash.scheme import Sketch
@@ -239,7 +238,7 @@ def fill(index: Index, size: int) -> None:
                 "packed_keys": None if is_blocks else keys[number].tobytes(), "digest": None,
                 "facts": None, "minhash": None, "page_sketch": None, "beside": None,
                 "differs": None,
-                "quality": QualitySignals(url).packed(), "origin": number + 1,
+                "origin": number + 1,
                 "text_digest": number, "met": run,
             }  # fmt: skip
             yield tuple(map(values.__getitem__, names))

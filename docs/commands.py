@@ -124,8 +124,7 @@ one site. A file that does not begin with `<` is a text.
 
 An item that several crawls dropped is written once. An orphan is an item that was dropped as a
 duplicate of one that was not stored after all.
-[`--better`](best.md) returns the items that are better than what is stored. An existing file is
-never overwritten.
+An existing file is never overwritten.
 """,
     "dedupe": """\
 [Deduplicate files](feeds.md) has examples, formats and what is compared.

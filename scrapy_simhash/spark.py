@@ -30,12 +30,12 @@ from pyspark.sql import functions as f
 from scrapy_simhash.corpus.candidates import FEW
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.quality import Criterion, criteria_of
 from scrapy_simhash.corpus.sketches import Sketches, make_part
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.index.batch import KeyRow, identity_hash, keys_of, slotted
 from scrapy_simhash.index.verdict import Document, FactsMode
-from scrapy_simhash.item.quality import Criterion, criteria_of
 from scrapy_simhash.simhash.measure import hamming
 from scrapy_simhash.simhash.scheme import load_scheme
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_simhash.db.values import check_name
-from scrapy_simhash.item.quality import criteria_of
 
 # The largest integer that databases store.
 _MOST = (1 << 63) - 1
@@ -60,17 +59,6 @@ def add_output(parser: ArgumentParser, help_: str | None, *, required: bool = Fa
 def add_run(parser: ArgumentParser, help_: str = "only what belongs to run N") -> None:
     """An option for a single run."""
     parser.add_argument("--run", type=positive, metavar="N", help=help_)
-
-
-def add_prefer(parser: ArgumentParser, what: str) -> None:
-    """An option for the criteria by which one copy is better than another."""
-    parser.add_argument(
-        "--prefer",
-        metavar="A,B",
-        type=checked(lambda given: criteria_of(given.split(","))),
-        help=f"{what}: own-site=example.com, https, canonical, longest, earliest, shortest-url "
-        "(default: SIMHASH_PREFER)",
-    )
 
 
 def output_file(given: str) -> Path:

@@ -10,12 +10,13 @@ from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 
-from scrapy_simhash.cli.arguments import add_json, add_prefer, checked, positive
+from scrapy_simhash.cli.arguments import add_json, checked, positive
 from scrapy_simhash.cli.printing import in_values, print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
 from scrapy_simhash.corpus.plain import PlainItems
 from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.quality import criteria_of
 from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.crawl.fields import Fields
 from scrapy_simhash.crawl.settings import Settings
@@ -35,7 +36,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_json(parser)
     _add_files(parser)
-    add_prefer(parser, "which copy to keep instead of the first")
+    parser.add_argument(
+        "--prefer",
+        metavar="A,B",
+        type=checked(lambda given: criteria_of(given.split(","))),
+        default=(),
+        help="which copy to keep instead of the first: own-site=example.com, https, canonical, "
+        "longest, earliest, shortest-url",
+    )
     parser.add_argument(
         "--workers",
         type=positive,
@@ -268,8 +276,7 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
     else:
         fields = _compared_fields(settings, options)
         reader = ItemReader(plan.scheme, plan.secret, fields, *limits, settings.extractor)
-    criteria = settings.prefer if options.prefer is None else options.prefer
-    return Sketcher(sources, reader, plan, criteria, PlainItems.of(reader, plan))
+    return Sketcher(sources, reader, plan, options.prefer, PlainItems.of(reader, plan))
 
 
 def _compared_fields(settings: Settings, options: Namespace) -> ComparedFields:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
 
 from scrapy_simhash.cli import arguments
 from scrapy_simhash.cli.output import lines_to, progress_bar
 from scrapy_simhash.cli.printing import json_line, without_secrets
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.crawl.quarantine import unpack
-from scrapy_simhash.history.drops import better_items, choose_drops, read_items
+from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import read_namespaces
+from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.item.quality import Criterion
 from scrapy_simhash.visible import plural
 
 
@@ -48,32 +47,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="write each item together with what it was a copy of",
     )
-    parser.add_argument(
-        "--better",
-        action="store_true",
-        help="only the best item of each group, if it is better than the stored one, together "
-        "with what it replaces and by which criterion",
-    )
-    arguments.add_prefer(parser, "with --better, the quality that counts")
 
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    if options.better and (options.orphans or options.id):
-        raise CommandError("--better can't be combined with --orphans or --id")
-    criteria = project.settings.prefer if options.prefer is None else options.prefer
-    if options.prefer is not None and not options.better:
-        raise CommandError("--prefer needs --better")
-    if options.better and not criteria:
-        raise CommandError("--better needs --prefer, or SIMHASH_PREFER")
     if options.id:
         with project.database() as database:
             namespaces = read_namespaces(database, project.name)
             _check_numbers(namespaces, options.id)
-            _write(namespaces, options, criteria)
+            _write(namespaces, options)
     else:
         with project.namespaces_of(options.run) as namespaces:
-            _write(namespaces, options, criteria)
+            _write(namespaces, options)
 
 
 def _check_numbers(namespaces: Iterable[NamespaceRow], numbers: Sequence[int]) -> None:
@@ -85,42 +70,22 @@ def _check_numbers(namespaces: Iterable[NamespaceRow], numbers: Sequence[int]) -
 
 
 def _found(
-    namespace: NamespaceRow, options: Namespace, criteria: Sequence[Criterion]
-) -> Iterator[tuple[bytes | None, str | None, Mapping[str, Any]]]:
-    """Packed items, None where they are not kept; their types; what stands beside their fields."""
-    since = options.since or 0.0
-    better = {}
-    if options.better:
-        better = {
-            drop.id or 0: (drop, by)
-            for drop, by in better_items(namespace, criteria)
-            if options.run in {None, drop.run} and drop.created >= since
-        }
-        numbers: Sequence[int] = [*better]
-    elif options.id:
-        numbers = options.id
-    else:
-        chosen = {"orphans": options.orphans, "run": options.run, "since": since}
-        numbers = choose_drops(namespace, **chosen)
-    for drop, item, kind in read_items(namespace, numbers):
-        beside: dict[str, Any] = {}
-        if options.better:
-            best, by = better[drop.id or 0]
-            beside = {"by": by, **best.as_json()}
-        elif options.with_original:
-            beside = drop.as_json()
-        yield item, kind, beside
+    namespace: NamespaceRow, options: Namespace
+) -> Iterator[tuple[Record, bytes | None, str | None]]:
+    """Records, their packed items, None where these are not kept, and the types of these."""
+    numbers = options.id or choose_drops(
+        namespace, orphans=options.orphans, run=options.run, since=options.since or 0.0
+    )
+    return read_items(namespace, numbers)
 
 
-def _write(
-    namespaces: Iterable[NamespaceRow], options: Namespace, criteria: Sequence[Criterion]
-) -> None:
+def _write(namespaces: Iterable[NamespaceRow], options: Namespace) -> None:
     """Write items to a file, which appears once it is complete, or to standard output."""
     counts: Counter[str] = Counter()
-    found = chain.from_iterable(_found(one, options, criteria) for one in namespaces)
+    found = chain.from_iterable(_found(one, options) for one in namespaces)
     with lines_to(options.output) as stream, progress_bar() as progress:
         task = progress.add_task("Restoring", total=None)
-        for item, kind, beside in found:
+        for record, item, kind in found:
             if item is None:
                 counts["gone"] += 1
                 continue
@@ -130,7 +95,7 @@ def _write(
                 counts["damaged"] += 1
                 continue
             # What was dropped is returned as it was.
-            told = without_secrets(beside)
+            told = without_secrets(record.as_json()) if options.with_original else {}
             stream.write(json_line({**told, "item": fields} if told else fields))
             counts["written"] += 1
             counts["incomplete"] += str(kind).endswith("(incomplete)")

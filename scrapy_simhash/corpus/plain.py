@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash import native
 from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.quality import Criterion, QualitySignals, ranks_of
 from scrapy_simhash.corpus.sketches import Part, lay_out, row_type
 from scrapy_simhash.db.values import TEXT
 from scrapy_simhash.features.tokens import fold_table
@@ -26,7 +27,6 @@ from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.prose import MIN_PROSE
-from scrapy_simhash.item.quality import Criterion, QualitySignals, ranks_of
 from scrapy_simhash.item.state import SIGNS
 from scrapy_simhash.keys.bands import Bands, core_bins
 from scrapy_simhash.simhash.shingles import SECOND, Shingles

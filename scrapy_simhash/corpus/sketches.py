@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from scrapy_simhash import native
 from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.quality import Criterion, QualitySignals, ranks_of
 from scrapy_simhash.db.values import CONFIRMED, TEXT, storable
 from scrapy_simhash.features.tokens import fold_table
 from scrapy_simhash.index.batch import digest_of, how_compared, identity_hash, whole_key
 from scrapy_simhash.index.verdict import Document, Row
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts
 from scrapy_simhash.item.names import is_inside, name_of
-from scrapy_simhash.item.quality import Criterion, ranks_of
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 
 #: Stands for what a document is compared by, if it has nothing to compare.
@@ -130,7 +130,7 @@ def make_part(
             identity_hash(document.key),
             document.listing,
             *(0, 0, 0),
-            ranks_of(criteria, document.quality),
+            ranks_of(criteria, QualitySignals.of(document)),
             document.sketch.size,
             mine.size,
             len(texts[-1]),
@@ -299,7 +299,7 @@ class Sketches:
         return self._texts[start : start + length].decode("utf-8", "replace") if length else None
 
     def order(self, reference: int = 0) -> NDArray[np.uint32]:
-        """The numbers of the documents, preferred ones first; see `item.quality`.
+        """The numbers of the documents, preferred ones first; see `corpus.quality`.
 
         The first document of a group is the one that is kept; the reference comes before all.
         """

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 from scrapy_simhash.corpus.plain import PlainItems
 from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.quality import Criterion
 from scrapy_simhash.corpus.sketches import EMPTY, MOST_PROBLEMS, UNREADABLE, Part, make_part
 from scrapy_simhash.feed.compressed import is_compressed
 from scrapy_simhash.feed.documents import ItemReader, PageReader
 from scrapy_simhash.feed.json_lines import JsonLines
 from scrapy_simhash.feed.source import Chunk, FeedError, RecordError, Source
-from scrapy_simhash.item.quality import Criterion
 
 logger = logging.getLogger(__name__)
 

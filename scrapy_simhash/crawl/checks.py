@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from scrapy_simhash.db.values import check_name, secret_of
-from scrapy_simhash.item.quality import Criterion, criteria_of
 from scrapy_simhash.visible import shortened
 
 #: The values of SIMHASH_COMPARE.
@@ -104,17 +103,6 @@ def number_of_bytes(given: Any) -> int:
         return int(number(0, kind=int)(given))
     except ValueError:
         raise ValueError("must be True, False or a number of bytes") from None
-
-
-def criteria(given: Any) -> tuple[Criterion, ...]:
-    """What makes one copy better than another, separated by commas on the command line."""
-    if given in _NONE:
-        return ()
-    if isinstance(given, str):
-        given = list(filter(None, map(str.strip, given.split(","))))
-    if not isinstance(given, Iterable) or not all(isinstance(one, str) for one in given):
-        raise ValueError("must be a list of names")
-    return criteria_of(tuple(given))
 
 
 def namespace(given: Any) -> str:

@@ -40,7 +40,6 @@ from scrapy_simhash.crawl.tracking import Page, Subject, Tracker, is_item
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Change, Document, Duplicate, Match, Verdict
-from scrapy_simhash.item.quality import better_by
 from scrapy_simhash.signals import item_change, near_duplicate
 from scrapy_simhash.text.packed import TooLarge
 from scrapy_simhash.visible import iso_time, shortened
@@ -212,9 +211,6 @@ class Deduplicator:
     async def _record(self, subject: Subject, verdict: Verdict, item: Any) -> bool:
         """Record a duplicate in the index; whether it may be dropped, as that is committed."""
         match, document = cast("Match", verdict.match), cast("Document", subject.document)
-        is_copy = verdict.kind == "duplicate"
-        if is_copy and better_by(self._settings.prefer, document.quality, match.quality):
-            self._stats.count("duplicates/better")
         # With "skip" the item of a page that was not skipped is dropped here.
         action = "same" if verdict.kind == "same" else self._settings.on_duplicate
         since = None if verdict.change is None else verdict.change.since

@@ -22,7 +22,6 @@ from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.addresses import site
 from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, key_on, read_item, short
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.item_markup import MarkupReader
@@ -78,7 +77,6 @@ class DocumentMaker:
             if content.digest is None:
                 return "unreadable"
             found = self._text(page, content, says)
-            declared = says.declared if page.has_one_item else {}
         if page.has_one_item:
             # The callback has ended, and no other item needs the page.
             release_tree(page.response)
@@ -95,10 +93,6 @@ class DocumentMaker:
             document.alias = page.key if page.may_have_more else None
             document.listing = page.visit if content.address is not None else 0
         document.digest = digest_on(content, page.url)
-        document.published = content.published
-        if content.published is None:
-            document.published = published_first(declared)
-        document.canonical = content.canonical or is_canonical(declared, [page.url])
         self._pack(document, content.facts if document.exact else document.facts)
         return document
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -47,8 +46,6 @@ _HOLDS, _LINE = 0.95, 0.8
 _BESIDE = 1 / 3
 # So many pairs of words beyond it for each of its lines are no joints between them.
 _MANY = 4
-# Elements of a head that are read.
-_HEAD = 512
 # Plain strings are found without an object for each element.
 _TEXTS = etree.XPath("//text()", smart_strings=False)
 # Numbers in a title beside its name; that of a page of comments is none.
@@ -145,20 +142,6 @@ class PageText:
         root = self._root if self._is_parsed else ""
         found = None if isinstance(root, str) else root.findtext("head/title")
         return short(found or "")
-
-    @cached_property
-    def declared(self) -> dict[str, str]:
-        """The canonical address and the date in the head of a parsed page, as fields of an item."""
-        is_read = "_root" in vars(self) or self._is_parsed
-        root = self._root if is_read else ""
-        head = None if isinstance(root, str) else root.find("head")
-        found: dict[str, str] = {}
-        for element in islice(() if head is None else head, _HEAD):
-            if element.tag == "link" and element.get("rel", "").lower() == "canonical":
-                found.setdefault("canonical", element.get("href", ""))
-            elif element.tag == "meta" and element.get("property") == "article:published_time":
-                found.setdefault("datePublished", element.get("content", ""))
-        return found
 
     def name(self) -> str:
         """Its title without the names of its site and section, but with the numbers in these."""

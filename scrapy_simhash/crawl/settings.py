@@ -19,7 +19,6 @@ from scrapy_simhash.durable import sync_folders
 from scrapy_simhash.exceptions import IndexUnusable, SettingError
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import FactsMode, Known, Verdict
-from scrapy_simhash.item.quality import Criterion
 from scrapy_simhash.keys.plan import choose_keys, choose_limits
 from scrapy_simhash.simhash.scheme import Scheme, load_scheme, longest_text
 from scrapy_simhash.text.page import Extractor, load_extractor
@@ -102,7 +101,6 @@ class Settings:
     on_error: Literal["pass", "close"] = _setting("pass", checks.one_of("pass", "close"))
     timeout: float = _setting(10.0, checks.number(0.1, 3600))
     quarantine: int = _setting(True, checks.number_of_bytes)
-    prefer: tuple[Criterion, ...] = _setting(None, checks.criteria)
     group_field: ItemField | None = _setting(None, _item_field("SIMHASH_GROUP_FIELD"))
     text_budget: int = _setting(4 << 30, checks.number(0, kind=int))
     expected_size: int = _setting(1_000_000, checks.number(1, 10**12, int))

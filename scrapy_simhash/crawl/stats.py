@@ -121,7 +121,6 @@ class CrawlStats:
     def others(self) -> str:
         """The verdicts that are neither unique nor duplicates, for a log."""
         parts = {
-            "better than what is stored": self.get("duplicates/better"),
             "seen in earlier crawls": self.get("same"),
             "not comparable": sum(self.below("skipped/").values()),
             "not checked (see the ERROR line)": self.get("failed_open"),

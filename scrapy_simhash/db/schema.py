@@ -153,8 +153,6 @@ claims = _table(
     # The claim with a similar text, and the difference that kept this one.
     sa.Column("beside", sa.BigInteger),
     sa.Column("differs", sa.String(255)),
-    # Quality signals: see `item.quality`.
-    sa.Column("quality", _Digest, nullable=False, default=b""),
     # The first claim of its group: itself, or the first version of the same item.
     sa.Column("origin", sa.BigInteger, nullable=False, default=0),
     # 64 bits of a hash of the text.
@@ -196,7 +194,6 @@ duplicates = _table(
     sa.Column("text_digest", sa.BigInteger, nullable=False, default=0),
     sa.Column("facts", _Blob),
     sa.Column("minhash", _Sketch),
-    sa.Column("quality", _Digest, nullable=False, default=b""),
     sa.Column("claim", sa.BigInteger, nullable=False),
     # The first claim of the original's group, and the original's URL: a later version of it has a
     # claim of its own, and this one is deleted.

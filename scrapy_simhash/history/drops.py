@@ -1,22 +1,17 @@
-"""The items of duplicates, to restore them: all, some, or those better than what is stored."""
+"""The items of duplicates, to restore them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from sqlalchemy import exists, select
+from sqlalchemy import select
 
-from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
-from scrapy_simhash.db.values import CONFIRMED, SAME
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.decisions import dropped, select_dropped
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.index.invalidated import is_orphan, is_valid
-from scrapy_simhash.item.quality import Criterion, better_by, ranks_of
+from scrapy_simhash.index.invalidated import is_orphan
 
 # Items read at once: each may be large; and rows without them.
 _PAGE, _ROWS = 100, 10_000
@@ -62,44 +57,3 @@ def read_items(
     for start in range(0, len(numbers), _PAGE):
         for row in namespace.read(query, numbers=numbers[start : start + _PAGE]):
             yield dropped(namespace, row), row.item, row.item_type
-
-
-def better_items(
-    namespace: NamespaceRow, criteria: Sequence[Criterion]
-) -> list[tuple[Record, str]]:
-    """The best dropped item of each group, if it is better than the stored one, oldest first.
-
-    Among equally good items, the newest is taken; one that is not kept gives way to one that is.
-    Each comes with the criterion by which it is better, and beside the stored item in its newest
-    version. Pages that have a stored item by now, and groups without one, are left out.
-    """
-    claim, other = sql.claims, sql.others.c
-    is_stored = claim.state == CONFIRMED
-    versions = select(
-        claim.id, claim.origin, claim.quality, claim.key, url_of(schema.claims)
-    ).where(*sql.claims_of(namespace), is_stored, claim.origin != claim.id)
-    newest = {row.origin: row for row in namespace.read(versions.order_by(claim.id))}
-    has_own = exists().where(
-        other.namespace == sql.drops.namespace,
-        other.identity == sql.drops.identity,
-        other.state == CONFIRMED,
-        is_valid(sql.others),
-    )
-    query = select_dropped.add_columns(
-        sql.drops.quality, claim.quality.label("original_quality")
-    ).where(
-        *sql.drops_of(namespace), sql.drops.action.not_in(("report", SAME)), is_stored, ~has_own
-    )
-    best: dict[int | None, tuple[Any, Record, str]] = {}
-    for rows in sql.read_in_pages(namespace, query, sql.drops.id, _ROWS):
-        for row in rows:
-            drop, packed = dropped(namespace, row), row.original_quality
-            if kept := newest.get(row.origin):
-                drop = drop._replace(original_page=kept.url, original_key=kept.key)
-                packed = kept.quality
-            mine = sql.quality_of(row.quality, drop.key, drop.page)
-            stored = sql.quality_of(packed, drop.original_key, drop.original_page)
-            if by := better_by(criteria, mine, stored):
-                rank = (not drop.has_item, ranks_of(criteria, mine), -row.id)
-                best[row.origin] = min((rank, drop, by), best.get(row.origin, (rank, drop, by)))
-    return sorted(((drop, by) for _, drop, by in best.values()), key=lambda one: one[0].id or 0)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from scrapy_simhash.db.values import TEXT
 from scrapy_simhash.history.words import UNCHANGED, difference_in_words, likeness_in_words
 from scrapy_simhash.index.verdict import OF_TEXT
+from scrapy_simhash.item.addresses import address_of, lister_of
 from scrapy_simhash.item.facts import Values, without_repeated
-from scrapy_simhash.item.quality import address_of, lister_of
 from scrapy_simhash.visible import iso_time
 
 #: Where a text is: the number of a claim, and that of a duplicate of it or 0.

@@ -11,7 +11,6 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.invalidated import is_valid
-from scrapy_simhash.item.quality import QualitySignals, address_of
 
 
 class NamespaceRow(NamedTuple):
@@ -69,11 +68,6 @@ def drops_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnElem
     """Conditions for the duplicates of a namespace and, if given, a run."""
     conditions = [drops.namespace == namespace.id]
     return conditions if run is None else [*conditions, drops.run == run]
-
-
-def quality_of(packed: Any, key: Any, url: Any) -> QualitySignals:
-    """The quality signals of a row."""
-    return QualitySignals.unpack(bytes(packed), address_of(key, url))
 
 
 def read(database: Database, query: Select[Any], **numbers: Iterable[int]) -> Sequence[Any]:

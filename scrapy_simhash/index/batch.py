@@ -139,7 +139,6 @@ def document_row(document: Document, claimant: Claimant, width: int) -> Row:
         facts=None if document.facts is None else document.facts.packed(),
         minhash=None if shingles is None or not shingles.size else minhash(shingles),
         page_sketch=document.page_sketch,
-        quality=document.quality.packed(),
         text_digest=text_digest_of(document),
         met=run,
     )

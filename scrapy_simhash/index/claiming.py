@@ -33,7 +33,7 @@ from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Change, Claim, Claimant, Document, Duplicate, Row, Verdict
 from scrapy_simhash.index.visits import Decision
 from scrapy_simhash.index.writer import Writer
-from scrapy_simhash.item.quality import address_of
+from scrapy_simhash.item.addresses import address_of
 from scrapy_simhash.text.packed import TooLarge
 
 # The columns that claims and duplicates have in common.

@@ -16,7 +16,6 @@ from scrapy_simhash.index.rule import Met, apart, met_with
 from scrapy_simhash.index.verdict import Document, Match, Row, Verdict
 from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits
 from scrapy_simhash.item.addresses import same_site
-from scrapy_simhash.item.quality import QualitySignals, address_of
 from scrapy_simhash.simhash.measure import jaccard, similarity_at
 from scrapy_simhash.text.page import containment
 
@@ -161,6 +160,5 @@ def match_of(met: Met, bits: int) -> Match:
         pending=row.state == PENDING,
         estimated=met.estimated,
         origin=row.origin,
-        quality=QualitySignals.unpack(row.quality, address_of(row.key, row.url)),
         namespace=row.namespace,
     )

@@ -24,10 +24,9 @@ from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import OF_TEXT, Change, Document, Place, Row, random_number
 from scrapy_simhash.index.visits import Decision
 from scrapy_simhash.index.writer import in_parts, writing
-from scrapy_simhash.item.addresses import same_site
+from scrapy_simhash.item.addresses import address_of, same_site
 from scrapy_simhash.item.facts import OTHERS, REST_KEY, REST_OF_ITEM, Facts, changed_facts
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.item.quality import address_of
 from scrapy_simhash.text.packed import pack_bytes, unpack_text
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scrapy_simhash.db.values import PENDING, TEXT
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.quality import QualitySignals, address_of
 
 if TYPE_CHECKING:
     from scrapy_simhash.simhash.scheme import Sketch
@@ -47,7 +46,6 @@ class Match:
         pending: whether its item was not yet stored at the time of the comparison.
         estimated: whether the similarity is an estimate, because the claim's text is not stored.
         origin: the first claim of its group.
-        quality: quality signals, to compare it with copies.
         namespace: the number of the namespace.
     """
 
@@ -61,7 +59,6 @@ class Match:
     pending: bool
     estimated: bool = False
     origin: int = 0
-    quality: QualitySignals = field(default=QualitySignals(), repr=False)
     namespace: int = 0
 
     @property
@@ -97,7 +94,6 @@ class Row(NamedTuple):
     page_sketch: bytes | None = None
     beside: int | None = None
     differs: str | None = None
-    quality: bytes = b""
     origin: int = 0
     text_digest: int = 0
     met: int = 0
@@ -244,8 +240,8 @@ class Document:
         digest: 16 bytes that are equal for equal items; None for a document that is not an item.
         exact: whether it is compared as a whole, exactly, and not by its text.
         token: a number that identifies this document.
-        published: when the item was published, in seconds since the epoch.
-        canonical: whether the page declares its URL to be the canonical one.
+        published: when the item was published, in seconds since the epoch; of a corpus only.
+        canonical: whether the page declares its URL to be the canonical one; of a corpus only.
         packed: the compressed text, if at hand; by default it is compressed when needed.
         alias: the key that it would have as one of several items of a page.
         values: short values by field, kept with the text to tell what changed.
@@ -269,12 +265,6 @@ class Document:
     alias: str | None = None
     values: Mapping[str, str] = field(default_factory=dict)
     reason: str | None = None
-
-    @property
-    def quality(self) -> QualitySignals:
-        """Quality signals, to compare it with copies."""
-        address = address_of(self.key, self.url)
-        return QualitySignals(address, len(self.text or ""), self.published, self.canonical)
 
 
 @dataclass(slots=True, eq=False)

@@ -376,3 +376,15 @@ def _start_of_tail(path: str) -> int:
         else:
             break
     return len("/".join(segments[:-count])) if count else len(path)
+
+
+def address_of(key: str, url: str) -> str:
+    """The address of an item: that in its identity key, if there is one, else that of its page."""
+    address = key.partition(" ")[2] or key
+    return address if address.startswith(("http://", "https://")) else url
+
+
+def lister_of(key: str) -> str:
+    """The site that lists an item under the address of another site (see `key_on`); else ""."""
+    lister, _, address = key.partition(" ")
+    return lister if address_of(address, "") else ""

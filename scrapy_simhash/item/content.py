@@ -17,6 +17,7 @@ from scrapy_simhash.item.addresses import (
     site,
 )
 from scrapy_simhash.item.columns import collect, only
+from scrapy_simhash.item.declared import is_canonical, published_first
 from scrapy_simhash.item.digest import digest_of
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
@@ -24,7 +25,6 @@ from scrapy_simhash.item.file_urls import file_of
 from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup, is_more
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.prose import GLANCE, MIN_PROSE, is_prose
-from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.times import is_moment, is_relative, is_within
 from scrapy_simhash.item.values import Printed, flat, read_fields

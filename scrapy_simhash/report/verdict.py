@@ -86,11 +86,6 @@ def remarks(data: ReportData) -> Iterator[str]:
             f"{gone:,} of this run's duplicates have no row here: a later run dropped them again, "
             "they belong to another namespace, or they were pruned."
         )
-    if better := int(stats.get("duplicates/better", 0)):
-        are = "duplicate is better than its" if better == 1 else "duplicates are better than their"
-        # The index of a trial is deleted, so no command can read it.
-        best = "" if data.is_trial else ": see `scrapy simhash restore --better`"
-        yield f"{better:,} {are} original{best}."
     if unchecked := int(stats.get("failed_open", 0)):
         items = plural(unchecked, "item")
         yield f"{unchecked:,} {items} stored without a check: the index did not answer."

@@ -26,6 +26,7 @@ from scrapy_simhash.corpus import workers
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.greedy import Greedy
 from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.quality import criteria_of
 from scrapy_simhash.corpus.sketches import SketchStore
 from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.feed import json_lines
@@ -34,7 +35,6 @@ from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.files import find_files
 from scrapy_simhash.feed.json_lines import JsonLines
 from scrapy_simhash.feed.source import FeedError
-from scrapy_simhash.item.quality import criteria_of
 from scrapy_simhash.simhash.shingles import Shingles
 
 NO_MORE = {"empty": 0, "unchecked": 0, "rejected": 0, "problems": [], "near": [], "advice": []}
@@ -338,18 +338,16 @@ def test_the_preferred_copy_is_kept_at_its_place(call, tmp_path, prefer, kept):
     assert output.read_bytes() == jsonl([COPIES[kept], COPIES[4]])
 
 
-def test_what_the_project_prefers_and_has_written_itself(call, tmp_path):
+def test_what_the_project_has_written_itself_is_not_compared(call, tmp_path):
     source = tmp_path / "in.jsonl"
     copies = [copy | {"group": f"1-{number}"} for number, copy in enumerate(COPIES)]
     copies.append(copies[3] | {"url": "http://x.test/?session=1", "group": "other"})
     source.write_bytes(jsonl(copies))
     arguments = ["dedupe", source, "--fields", "text,group", "-o"]
-    prefer = {"SIMHASH_PREFER": ["own-site=none.test", "shortest-url"]}
-    for name, given_, kept in (("a", {}, [0, 1, 2, 3, 4, 5]), ("b", prefer, [3, 4])):
-        output, field = tmp_path / f"{name}.jsonl", {"SIMHASH_FACTS": "always"}
-        if given_:
-            field["SIMHASH_GROUP_FIELD"] = "group"
-        assert call(*arguments, output, **given_, **field)[0] == 0
+    group = {"SIMHASH_GROUP_FIELD": "group"}
+    for name, more, kept in (("a", {}, [0, 1, 2, 3, 4, 5]), ("b", group, [0, 4])):
+        output = tmp_path / f"{name}.jsonl"
+        assert call(*arguments, output, SIMHASH_FACTS="always", **more)[0] == 0
         assert output.read_bytes() == jsonl([copies[number] for number in kept])
 
 

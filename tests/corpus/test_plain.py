@@ -15,13 +15,13 @@ from scrapy_simhash import native
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plain import PlainItems
 from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.quality import criteria_of
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.corpus.workers import Portion, Sketcher
 from scrapy_simhash.feed import json_lines
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.json_lines import Block, JsonLines
 from scrapy_simhash.feed.source import Chunk, FeedError
-from scrapy_simhash.item.quality import criteria_of
 from scrapy_simhash.item.state import SIGNS, without_state
 from scrapy_simhash.simhash.shingles import Shingles
 

@@ -11,8 +11,8 @@ from corpora import documents_of, items, sketches_of
 
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.quality import criteria_of
 from scrapy_simhash.db.values import secret_of
-from scrapy_simhash.item.quality import criteria_of
 from scrapy_simhash.simhash.shingles import Shingles
 
 GIVEN = "correct horse battery"

@@ -572,7 +572,6 @@ WRONG = {
     "SIMHASH_TEXT_BUDGET": -1,
     "SIMHASH_EXPIRE": -1,
     "SIMHASH_RESET": "perhaps",
-    "SIMHASH_PREFER": "newest",
     "SIMHASH_GROUP_FIELD": 5,
     "SIMHASH_ENABLED": "perhaps",
     "SIMHASH_LOG_LEVEL": "LOUD",

@@ -15,17 +15,15 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.decisions import read_newest, read_page
 from scrapy_simhash.history.documents import read_stored
-from scrapy_simhash.history.drops import better_items, read_items
+from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.patterns import read_patterns
-from scrapy_simhash.history.sql import quality_of
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.item.quality import criteria_of
 
 A, B, C = (f"http://a.test/a/long/way/to/a/page/{name}?sid={name}" for name in ("aaa", "b", "cc"))
 
@@ -69,24 +67,15 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
     owned = read_page(namespace, "", [identity_hash(key + A)])
     kept = read_newest(namespace, kept=True)
     seen = read_stored(namespace, limit=9)
-    better = better_items(namespace, criteria_of(["shortest-url"]))
-    items = read_items(namespace, [drop.id for drop, _ in better])
-    assert [drop.id for drop, *_ in items] == [drop.id for drop, _ in better]
+    items = read_items(namespace, choose_drops(namespace))
     return {
         "match": [(one.url, one.key.removeprefix(key)) for one in index.nearest(article(1))],
         "pages": [[claim.url for claim in one.claims] for one in known.values()],
         "decisions": [[(d.url, d.original) for d in one.decisions] for one in known.values()],
         "duplicates": [(d.url, d.key.removeprefix(key)) for d in owned.duplicates],
-        "quality": [
-            (
-                quality_of(b"", d.key, d.page).url,
-                quality_of(b"", d.original_key, d.original_page).url,
-            )
-            for d in owned.duplicates
-        ],
         "kept": [(pair.url, pair.original) for pair in kept],
         "documents": [row.url for row in seen],
-        "better": [(one.url, one.key.removeprefix(key), one.original) for one, _ in better],
+        "items": [(one.url, one.key.removeprefix(key), one.original) for one, *_ in items],
         "patterns": [(one.part, one.pages) for one in read_patterns(namespace)],
     }
 
@@ -108,4 +97,4 @@ def test_an_address_that_is_the_key_is_stored_once_and_read_as_before(db: Databa
     assert all(expected.values()), "none is empty"
     assert found["decisions"] == [[], [(B, A)], [(C, A)]]
     assert found["kept"] == [(C, A)]
-    assert found["better"] == [(B, B, A)]
+    assert found["items"] == [(B, B, A)]

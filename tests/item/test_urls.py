@@ -15,6 +15,7 @@ from scrapy_simhash.item.addresses import (
     _site_of_host,
     _start_of_tail,
     _suffixes,
+    address_of,
     host_of,
     same_site,
     site,
@@ -199,3 +200,8 @@ def test_the_tail_of_a_path_is_its_dates_and_facets(path: str, end: str) -> None
     path = f"/{path}{end}"
     found = TAIL.search(path)
     assert _start_of_tail(path) == (found.start() if found else len(path))
+
+
+def test_an_identity_key_that_is_an_address_is_recognised():
+    assert address_of("https://a.test/1", "http://list.test/") == "https://a.test/1"
+    assert address_of("5f2e", "http://page.test/") == "http://page.test/"

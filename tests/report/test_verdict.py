@@ -118,11 +118,10 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             ],
         ),
         (
-            subject({"checked": 4, "duplicates/better": 1}, {"drop": 2}, is_trial=True),
+            subject({"checked": 4}, {"drop": 2}, is_trial=True),
             [
                 "4 items checked: 2 duplicates would be dropped (50.0%).",
                 "Nothing would be lost: the original of each would be stored.",
-                "1 duplicate is better than its original.",
             ],
         ),
         (
