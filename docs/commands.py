@@ -108,13 +108,13 @@ for 0.9 finds 94 % of the pairs with a similarity of 0.85, 84 % at 0.8, 53 % at 
 compared like any other page. 50,000 documents take about 20 seconds.
 """,
     "compare": """\
-    scrapy simhash compare https://example.com/may https://example.com/june
-    scrapy simhash compare a.html b.html
+    scrapy simhash compare may.html june.html
+    curl -L https://example.com/june | scrapy simhash compare may.html -
 
 What a crawl would decide on B if it had stored A: "near-duplicates", "different", "different
 items" (the texts are similar, a fact differs) or "not compared". Below are the exact
 similarity, the distance of the fingerprints and the facts of both pages. Files count as pages of
-one site. A file that does not begin with `<` is a text.
+one site. A file that does not begin with `<` is a text. Pages are not downloaded.
 """,
     "restore": """\
     scrapy simhash restore -o back.jsonl                     # everything in quarantine

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,8 +39,12 @@ _MOST = 64 << 20
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_json(parser)
-    parser.add_argument("a", metavar="A", help="a URL, or a file with HTML or plain text")
-    parser.add_argument("b", metavar="B", help="a URL, or a file with HTML or plain text")
+    for name in ("a", "b"):
+        parser.add_argument(
+            name,
+            metavar=name.upper(),
+            help="a file with HTML or plain text; - for standard input",
+        )
 
 
 def run(project: Project, options: Namespace) -> None:
@@ -46,7 +52,7 @@ def run(project: Project, options: Namespace) -> None:
     settings, names = project.settings, (options.a, options.b)
     limits = (settings.min_features, settings.max_text)
     reader = PageReader(settings.scheme, b"", settings.extractor, *limits)
-    pages = list(_pages(project, names))
+    pages = list(_pages(names))
     a, b = documents = [reader.document(page, number) for number, page in enumerate(pages)]
     for page, document in zip(pages, documents, strict=True):
         if document is not None and page.html is None:
@@ -69,21 +75,15 @@ def run(project: Project, options: Namespace) -> None:
         console.print(output.wrapped(output.marked_difference(text, changes), console.width))
 
 
-def _pages(project: Project, names: Sequence[str]) -> Iterable[WarcPage]:
-    """Read URLs and files. Content that begins with "<" is a page, all other a text."""
-    urls = [name for name in names if name.startswith(("http://", "https://"))]
-    if urls and isinstance(project.scrapy, dict):
-        raise CommandError(f"{urls[0]}: to download pages, call scrapy simhash")
-    bodies: Mapping[str, bytes] = {}
-    if urls:
-        from scrapy_simhash.cli.downloads import download  # noqa: PLC0415 - imports Scrapy
-
-        bodies = download(project.scrapy, urls)
+def _pages(names: Sequence[str]) -> Iterator[WarcPage]:
+    """Read files. Content that begins with "<" is a page, all other a text."""
     for name in names:
-        if name in bodies:
-            yield WarcPage(name, bodies[name], None)
-            continue
-        with Path(name).open("rb") as stream:
+        if name.startswith(("http://", "https://")):
+            raise CommandError(
+                f"{name}: pages are not downloaded; save it to a file, or pipe it: "
+                "curl -L URL | scrapy simhash compare - FILE"
+            )
+        with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as stream:
             content = stream.read(_MOST + 1)
         if len(content) > _MOST:
             raise CommandError(f"{name}: larger than 64 MiB")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
-import subprocess
 import sys
 
 import pytest
-from loopback import article, prose, serve
+from loopback import article, prose
 from stored import changed
 
 
@@ -100,44 +100,16 @@ def test_a_page_and_a_text_are_compared_by_their_texts_alone(call, tmp_path):
     assert (result["page_sketch"], result["texts"][1]["facts"]) == (None, None)
 
 
-@pytest.mark.slow
-def test_compare_fetches_urls(tmp_path):
-    """In a process of its own: it runs a reactor."""
-    with serve({"/a": article(1), "/b": article(1, "mirror")}) as site:
-        found = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "scrapy",
-                "simhash",
-                "compare",
-                "--json",
-                f"{site}/a",
-                f"{site}/b",
-            ],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        gone = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "scrapy",
-                "simhash",
-                "compare",
-                f"{site}/a",
-                "http://127.0.0.1:9/",
-            ],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert json.loads(found.stdout)["distance"] == 0
-    assert gone.returncode == 2
-    assert "http://127.0.0.1:9/" in gone.stderr.splitlines()[-1]
+def test_one_of_both_may_come_from_standard_input(call, tmp_path, monkeypatch):
+    (tmp_path / "a.html").write_bytes(article(1))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(article(1, "mirror"))))
+    result = json.loads(call("compare", tmp_path / "a.html", "-", "--json")[1])
+    assert (result["distance"], result["texts"][1]["source"]) == (0, "-")
+
+
+def test_pages_are_not_downloaded(call, tmp_path):
+    code, _, err = call("compare", "https://a.test/", tmp_path / "a.html")
+    assert (code, "save it to a file, or pipe it: curl -L" in err) == (2, True)
 
 
 def test_explain(call):
