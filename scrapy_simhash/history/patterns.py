@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Table, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
-from scrapy_simhash.features.shingles import distinct, mix64
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
@@ -26,9 +22,12 @@ LEAST = 20
 # Characters with a meaning of their own in the URL patterns of rules.
 _SPECIAL = frozenset("|?#")
 
-# Rows read at once; then limits on what a hostile site can make: the parts, and the parts of all
-# addresses together (28 bytes each).
-_PAGE, _MOST_PARTS, _MOST = 10_000, 100_000, 8_000_000
+# Rows read at once.
+_PAGE = 10_000
+# Limits on what a hostile site can make: the parts, and the parts of all addresses together, of
+# which each takes some 300 bytes.
+_MOST_PARTS = 100_000
+_MOST = 1_000_000
 
 
 class Pattern(NamedTuple):
@@ -56,12 +55,12 @@ class Pattern(NamedTuple):
         return 0 if self.contradicted else self.compared - self.groups
 
 
-def read_patterns(namespace: NamespaceRow, *, limit: int = 500_000) -> list[Pattern]:
+def read_patterns(namespace: NamespaceRow, *, limit: int = 200_000) -> list[Pattern]:
     """The parts of the addresses in a namespace, those with most repeats first.
 
-    Of the newest so many claims, and as many duplicates: 30 bytes for each part of an address.
+    Of the newest so many claims, and as many duplicates.
     """
-    seen = _Seen()
+    seen = _Addresses()
     # Later versions of an item are that item.
     of_claims = select(sql.claims.id, _url(schema.claims), sql.claims.origin).where(
         *sql.claims_of(namespace)
@@ -138,94 +137,47 @@ def _url(table: Table) -> ColumnElement[str]:
     return func.substr(url_of(table), 1, sql.LONGEST_URL + 1).label("url")
 
 
-class _Seen:
-    """Addresses and claims as columns of numbers; an address is its hash."""
+class _Part(NamedTuple):
+    """A part of addresses: the first URL with it, and the addresses by what they are without it."""
+
+    example: str
+    groups: dict[int, set[int]]
+
+
+class _Addresses:
+    """Addresses, which are hashes here, with the groups of the items that were found there."""
 
     def __init__(self) -> None:
-        # A row for each address and claim.
-        self._addresses, self._claims = array("q"), array("q")
-        # A row for each address and part: the part, the address without it, the address.
-        self._parts, self._rests, self._having = array("i"), array("q"), array("q")
-        self._numbers: dict[str, int] = {}
-        self._examples: list[str] = []
+        self._origins: dict[int, set[int]] = {}
+        self._parts: dict[str, _Part] = {}
+        self._count = 0
 
-    def add(self, url: str, claim: int) -> None:
+    def add(self, url: str, origin: int) -> None:
         address = Address.of(url)
-        if address is None or len(self._parts) > _MOST:
+        if address is None or self._count > _MOST:
             return
         whole = hash(address.without(()))
-        self._addresses.append(whole)
-        self._claims.append(claim)
-        for part in address.parts():
-            number = self._number(part, url)
-            if number is not None:
-                self._parts.append(number)
-                self._rests.append(hash(address.without((part,))))
-                self._having.append(whole)
+        self._origins.setdefault(whole, set()).add(origin)
+        for name in address.parts():
+            if name in self._parts or len(self._parts) < _MOST_PARTS:
+                part = self._parts.setdefault(name, _Part(url[: sql.LONGEST_URL], {}))
+                part.groups.setdefault(hash(address.without((name,))), set()).add(whole)
+                self._count += 1
 
-    def _number(self, part: str, url: str) -> int | None:
-        number = self._numbers.get(part)
-        if number is None and len(self._examples) < _MOST_PARTS:
-            number = self._numbers[part] = len(self._examples)
-            self._examples.append(url)
-        return number
+    def patterns(self) -> Iterator[Pattern]:
+        for name, part in self._parts.items():
+            pages = sum(map(len, part.groups.values()))
+            # The address without the part, if it was seen, is in the group as well.
+            groups = [
+                {*found, rest} if rest in self._origins else found
+                for rest, found in part.groups.items()
+            ]
+            several = [group for group in groups if len(group) > 1]
+            contradicted = sum(map(self._differ, several))
+            compared = sum(map(len, several))
+            yield Pattern(name, pages, compared, len(several), contradicted, part.example)
 
-    def patterns(self) -> list[Pattern]:
-        if not self._parts:
-            return []
-        addresses, content = self._pages()
-        columns = (
-            np.frombuffer(self._parts, np.int32),
-            np.frombuffer(self._rests, np.int64),
-            np.frombuffer(self._having, np.int64),
-        )
-        # An address that was seen several times counts once.
-        order = np.lexsort(columns[::-1])
-        parts, rests, having = (column[order] for column in columns)
-        once = _first_of((parts, rests, having))
-        parts, rests, having = parts[once], rests[once], having[once]
-        starts = np.flatnonzero(_first_of((parts, rests)))
-        sizes = np.diff(np.append(starts, len(parts)))
-        page = np.searchsorted(addresses, having)
-        least, most = (bound.reduceat(content[page], starts) for bound in (np.minimum, np.maximum))
-        # The address without the part, if it was seen, is in the group as well.
-        bare = np.minimum(np.searchsorted(addresses, rests[starts]), len(addresses) - 1)
-        has_bare = addresses[bare] == rests[starts]
-        sizes += has_bare
-        least = np.where(has_bare, np.minimum(least, content[bare]), least)
-        most = np.where(has_bare, np.maximum(most, content[bare]), most)
-        several = sizes > 1
-        of_group = parts[starts]
-
-        def sums(of: NDArray[Any], weights: NDArray[Any] | None = None) -> list[int]:
-            return [int(one) for one in np.bincount(of, weights, minlength=len(self._examples))]
-
-        counted = zip(
-            sums(parts),
-            sums(of_group[several], sizes[several]),
-            sums(of_group[several]),
-            sums(of_group[several & (least != most)]),
-            strict=True,
-        )
-        return [
-            Pattern(part, *counts, example[: sql.LONGEST_URL])
-            for part, counts, example in zip(self._numbers, counted, self._examples, strict=True)
-        ]
-
-    def _pages(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """The addresses, sorted, and the content of each as a number."""
-        addresses = np.frombuffer(self._addresses, np.int64)
-        claims = np.frombuffer(self._claims, np.uint64)
-        order = np.lexsort((claims, addresses))
-        addresses, claims = addresses[order], claims[order]
-        # The sum of mixed numbers identifies a set of claims.
-        mixed = mix64(claims) * _first_of((addresses, claims))
-        starts = np.flatnonzero(_first_of((addresses,)))
-        return distinct(addresses), np.add.reduceat(mixed, starts)
-
-
-def _first_of(columns: tuple[NDArray[Any], ...]) -> NDArray[np.bool_]:
-    """Where, in sorted columns, a row differs from the one before it."""
-    first = np.ones(len(columns[0]), np.bool_)
-    first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
-    return first
+    def _differ(self, addresses: Iterable[int]) -> bool:
+        """Whether not the same items were found at all of these."""
+        first, *others = (self._origins[address] for address in addresses)
+        return any(found != first for found in others)
