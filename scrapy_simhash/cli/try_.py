@@ -7,21 +7,21 @@ import sys
 from argparse import ArgumentParser
 from argparse import Namespace as Options
 from difflib import get_close_matches
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import wrap
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar, Self
 from urllib.parse import quote
 
 from rich.console import Console
-from scrapy import Spider, signals
-from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
+from scrapy import signals
+from scrapy.cmdline import execute
+from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.settings import Settings as ScrapySettings
+from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.misc import load_object
-from scrapy.utils.spider import iter_spider_classes
 
 from scrapy_simhash.cli.arguments import add_output, positive
 from scrapy_simhash.cli.main import name_and_value
@@ -48,6 +48,9 @@ _EXAMPLES = 15
 
 # Seconds between lines of progress.
 _INTERVAL = 5.0
+
+# The exit code of Scrapy's commands where they are used wrongly.
+_USAGE = 2
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -112,7 +115,7 @@ def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> Scrapy
         "SIMHASH_RESET": False,
         "SIMHASH_REPORT": None,
         "CLOSESPIDER_PAGECOUNT": pages,
-        "ITEM_PIPELINES": {SimhashPipeline: _ORDER},
+        "ITEM_PIPELINES": {TrialPipeline: 0, SimhashPipeline: _ORDER},
         "FEEDS": {},
         "JOBDIR": None,
     }
@@ -125,20 +128,79 @@ def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> Scrapy
     return trial
 
 
+class TrialPipeline:
+    """Keeps the crawler, and prints a line about the crawl now and then."""
+
+    crawler: ClassVar[Crawler | None] = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Called by Scrapy."""
+        TrialPipeline.crawler = crawler
+        return cls(crawler)
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._due = 0.0
+        for signal in (signals.response_received, signals.item_scraped):
+            crawler.signals.connect(self._show, signal)
+
+    def _show(self) -> None:
+        crawler = self.crawler
+        if crawler is None or monotonic() < self._due:
+            return
+        self._due = monotonic() + _INTERVAL
+        get, most = _stats(crawler).get, crawler.settings.getint("CLOSESPIDER_PAGECOUNT")
+        items, copies = get("simhash/checked", 0), get("simhash/duplicates", 0)
+        print(
+            f"Crawling: {get('response_received_count', 0):,} of about {most:,} "
+            f"{plural(most, 'page')}, {items:,} {plural(items, 'item')} checked, {copies:,} "
+            f"{plural(copies, 'duplicate')}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
 def _crawl(settings: ScrapySettings, options: Options) -> Crawler:
-    """Crawl; gives the crawler."""
-    process = _process(settings)
+    """Crawl as `scrapy crawl` and `scrapy runspider` do; gives the crawler."""
+    is_file = options.spider.endswith(".py")
+    if not is_file:
+        _check_name(settings, options.spider)
+    elif not Path(options.spider).is_file():
+        raise CommandError(f"there is no file {options.spider}")
     # These warn that nothing is stored, which is intended here, or repeat what is printed below.
     for module in (components, end):
         module.logger.setLevel(logging.ERROR)
-    crawler = process.create_crawler(_spider(process, options.spider))
-    name = crawler.spidercls.name
-    _show_progress(crawler, options.pages)
-    process.crawl(crawler, **dict(options.arguments))
-    process.start()
-    if process.bootstrap_failed:
+    given = [part for one in options.arguments for part in ("-a", "=".join(one))]
+    failed = False
+    try:
+        execute(["scrapy", "runspider" if is_file else "crawl", options.spider, *given], settings)
+    except SystemExit as ended:
+        if ended.code == _USAGE:
+            raise  # Scrapy has said what is wrong
+        failed = bool(ended.code)
+    crawler = TrialPipeline.crawler
+    if failed or crawler is None:
         raise CommandError("the crawl could not be started; see the log above")
-    stats = sum_stats([_stats(crawler)])
+    _check_result(crawler)
+    return crawler
+
+
+def _check_name(settings: ScrapySettings, name: str) -> None:
+    """Raise CommandError if the project has no spider of this name."""
+    names = get_spider_loader(settings).list()
+    if not names:
+        raise CommandError(
+            "there are no spiders here: run this in a Scrapy project, or name the file of a spider"
+        )
+    if name not in names:
+        close = get_close_matches(name, names, 1)
+        there = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(names))}"
+        raise CommandError(f"there is no spider {name!r}; {there}")
+
+
+def _check_result(crawler: Crawler) -> None:
+    """Raise CommandError if the crawl gave nothing to compare."""
+    stats, name = sum_stats([_stats(crawler)]), crawler.spidercls.name
     if not any(stats.get(f"item_{kind}_count") for kind in ("scraped", "dropped")):
         raise CommandError(
             f"the spider {name!r} gave no items ({_fetched(crawler)}), so there is nothing to "
@@ -150,69 +212,6 @@ def _crawl(settings: ScrapySettings, options: Options) -> Crawler:
             f"none of the items of the spider {name!r} could be compared ({_fetched(crawler)}), "
             f"because {reasons}"
         )
-    return crawler
-
-
-def _show_progress(crawler: Crawler, most: int) -> None:
-    """Print a line about the running crawl now and then."""
-    due = 0.0
-
-    def show() -> None:
-        nonlocal due
-        if monotonic() < due:
-            return
-        due = monotonic() + _INTERVAL
-        get = _stats(crawler).get
-        items, copies = get("simhash/checked", 0), get("simhash/duplicates", 0)
-        print(
-            f"Crawling: {get('response_received_count', 0):,} of about {most:,} "
-            f"{plural(most, 'page')}, {items:,} {plural(items, 'item')} checked, {copies:,} "
-            f"{plural(copies, 'duplicate')}",
-            file=sys.stderr,
-            flush=True,
-        )
-
-    for signal in (signals.response_received, signals.item_scraped):
-        crawler.signals.connect(show, signal, weak=False)
-
-
-def _process(settings: ScrapySettings) -> AsyncCrawlerProcess | CrawlerProcess:
-    """The process that Scrapy's own commands would use."""
-    is_asyncio = "asyncio" in (settings["TWISTED_REACTOR"] or "")
-    is_forced = settings.getbool("FORCE_CRAWLER_PROCESS")
-    if (is_asyncio and not is_forced) or not settings.getbool("TWISTED_REACTOR_ENABLED", True):
-        return AsyncCrawlerProcess(settings)
-    return CrawlerProcess(settings)
-
-
-def _spider(process: AsyncCrawlerProcess | CrawlerProcess, given: str) -> str | type[Spider]:
-    """The name of one of the project's spiders, or the last spider in a file."""
-    if given.endswith(".py"):
-        return _spider_in(Path(given))
-    names = process.spider_loader.list()
-    if given in names:
-        return given
-    if not names:
-        raise CommandError(
-            "there are no spiders here: run this in a Scrapy project, or name the file of a spider"
-        )
-    close = get_close_matches(given, names, 1)
-    there = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(names))}"
-    raise CommandError(f"there is no spider {given!r}; {there}")
-
-
-def _spider_in(path: Path) -> type[Spider]:
-    # The name of the file may be that of a module in use.
-    spec = spec_from_file_location("simhash_try_spider", path.resolve())
-    if spec is None or spec.loader is None or not path.is_file():
-        raise CommandError(f"there is no file {path}")
-    module = sys.modules[spec.name] = module_from_spec(spec)
-    # The file may import others beside it.
-    sys.path.insert(0, str(path.resolve().parent))
-    spec.loader.exec_module(module)
-    if not (spiders := list(iter_spider_classes(module))):
-        raise CommandError(f"there is no spider in {path}")
-    return spiders[-1]
 
 
 def _stats(crawler: Crawler) -> dict[str, Any]:

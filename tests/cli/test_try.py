@@ -238,7 +238,7 @@ REFUSED = [
     (["shop", "-a", "site"], "'site': expected NAME=VALUE"),
     (["shop", "-o", "nowhere/r.html"], "there is no folder nowhere"),
     (["nowhere/spider.py"], "there is no file nowhere/spider.py"),
-    (["shop/pipelines.py"], "there is no spider in shop/pipelines.py"),
+    (["shop/pipelines.py"], "No spider found in file: shop/pipelines.py"),
     (["shop", "-s", "SIMHASH_SIMILARITY=3"], "SIMHASH_SIMILARITY = '3'"),
 ]
 
@@ -251,7 +251,7 @@ def test_what_can_not_be_tried_is_reported_in_one_line(project, tried, arguments
     before = files(project)
     code, out, err = tried(*arguments)
     assert (code, out) == (2, "")
-    assert words in err.splitlines()[-1]
+    assert words in err.strip().splitlines()[-1]
     assert "Traceback" not in err
     assert files(project) == before
 
