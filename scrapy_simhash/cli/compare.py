@@ -17,12 +17,12 @@ from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.feed.documents import PageReader
 from scrapy_simhash.feed.warc import WarcPage
-from scrapy_simhash.history.words import difference_in_words
 from scrapy_simhash.index.batch import document_row
 from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.rule import Met, Rule
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import Claimant, Document
+from scrapy_simhash.index.words import difference_in_words
 from scrapy_simhash.item.addresses import same_site
 from scrapy_simhash.item.content import short
 from scrapy_simhash.report.difference import difference

@@ -27,7 +27,7 @@ from scrapy_simhash.feed.encodings import NAME_IT, text_encoding
 from scrapy_simhash.feed.files import find_files, identity_of, is_table, open_source
 from scrapy_simhash.feed.source import FeedError, Source
 from scrapy_simhash.feed.warc import WarcFile
-from scrapy_simhash.history.words import field_label
+from scrapy_simhash.index.words import field_label, kept_in_words
 from scrapy_simhash.item.irrelevant import has_meaning
 from scrapy_simhash.visible import plural, shortened, visible
 
@@ -238,8 +238,7 @@ def _explained(counts: Counts) -> Iterator[str]:
     """What keeps items apart although they are similar, and what to do if it does not matter."""
     if not counts.near:
         return
-    total = sum(near.number for near in counts.near)
-    yield f"Kept {total:,} similar {plural(total, 'item')} whose values differ:"
+    yield f"{kept_in_words(sum(near.number for near in counts.near))}:"
     for near in counts.near:
         values = ""
         if near.values != (None, None):

@@ -14,7 +14,7 @@ from scrapy_simhash.cli.records import DECISION_HEADS, decision_cells
 from scrapy_simhash.history.decisions import read_decisions, with_contents
 from scrapy_simhash.history.namespaces import find_run
 from scrapy_simhash.history.record import Record
-from scrapy_simhash.history.words import STORED
+from scrapy_simhash.index.words import STORED
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -31,11 +31,14 @@ _LONGEST_CELL = 600
 # Columns of a line where there is no terminal at all.
 _NO_TERMINAL = 200
 
-# Columns of a line that the last cell of a table has at least, if it needs them, and other cells.
-_LAST, _OTHER = 20, 8
+# Columns that the last cell of a table has at least, if it needs them.
+_LAST_CELL = 20
+# Columns that any other cell has at least.
+_OTHER_CELL = 8
 
 # Texts are cut at words, except in a script without spaces.
-_FIRST_WORD, _LAST_WORD = re.compile(r"^\S{1,30}(?=\s)"), re.compile(r"(?<=\s)\S{1,30}$")
+_FIRST_WORD = re.compile(r"^\S{1,30}(?=\s)")
+_LAST_WORD = re.compile(r"(?<=\s)\S{1,30}$")
 _WORD = re.compile(r"\S+\s*|\s+")
 
 
@@ -162,11 +165,11 @@ def print_lines(heads: Sequence[str], parts: Iterable[Iterable[Sequence[Any]]]) 
 def _widths(rows: Iterable[Sequence[str]], width: int) -> list[int]:
     """The width of each column, where the table is to have this width; the last takes the rest."""
     *needed, last = (max(map(cell_len, column)) for column in zip(*rows, strict=False))
-    left = width - 2 * len(needed) - min(last, max(_LAST, width // 4))
-    fits = (most for most in range(max(needed), _OTHER, -1) if _total(needed, most) <= left)
-    cut = next(fits, _OTHER)
+    left = width - 2 * len(needed) - min(last, max(_LAST_CELL, width // 4))
+    fits = (most for most in range(max(needed), _OTHER_CELL, -1) if _total(needed, most) <= left)
+    cut = next(fits, _OTHER_CELL)
     widths = [min(one, cut) for one in needed]
-    return [*widths, max(_LAST, width - sum(widths) - 2 * len(widths))]
+    return [*widths, max(_LAST_CELL, width - sum(widths) - 2 * len(widths))]
 
 
 def _total(needed: Iterable[int], most: int) -> int:

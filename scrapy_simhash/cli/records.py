@@ -8,8 +8,8 @@ from typing import Any
 from scrapy_simhash.cli.output import Piece, format_similarity, marked_difference
 from scrapy_simhash.cli.printing import in_values
 from scrapy_simhash.history.record import Record
-from scrapy_simhash.history.words import field_label
 from scrapy_simhash.index.verdict import OF_TEXT
+from scrapy_simhash.index.words import field_label
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.difference import difference
 

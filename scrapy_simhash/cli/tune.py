@@ -44,8 +44,10 @@ _LIMIT = 50_000
 # In the table.
 _SIMILARITIES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 
-# Borderline pairs on each side of the present threshold, and characters shown of a difference.
-_EXAMPLES, _SHOWN = 3, 500
+# Borderline pairs on each side of the present threshold.
+_EXAMPLES = 3
+# Characters shown of a difference.
+_LONGEST_DIFFERENCE = 500
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -206,7 +208,7 @@ def print_tuned(figures: Mapping[str, Any]) -> None:
             line = "  ".join([in_words(pair, figures["setting"]), *urls])
             console.print(line, soft_wrap=True)
             pieces = marked_difference(pair["text_of_original"], pair["difference"])
-            console.print(wrapped(pieces, console.width, _SHOWN), "")
+            console.print(wrapped(pieces, console.width, _LONGEST_DIFFERENCE), "")
     if steps:
         console.print("[-only in the match-] {+only in the page+}", style="dim")
 

@@ -24,11 +24,10 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.batch import identity_hash
+from scrapy_simhash.index.words import changes_in_words, field_label, kept_in_words
 from scrapy_simhash.visible import plural, shortened
 
 logger = logging.getLogger(__name__)
-
-_STATUSES = ("new", "changed", "moved", "unchanged", "removed", "back")
 
 # Fields that are logged.
 _LOGGED = 10
@@ -104,14 +103,10 @@ class CrawlEnd:
             more if duplicates and run else f"More: {self._command('stats')}",
         )
         if (kept := Counter(stats.below("kept/other_facts/"))) and run:
-            # No crawl needs it before its end.
-            from scrapy_simhash.history.words import field_label  # noqa: PLC0415
-
             named = [f"{field_label(name)} {count}" for name, count in kept.most_common(_LOGGED)]
             logger.info(
-                "Kept %d similar %s whose values differ: %s%s. To see both values: %s",
-                kept.total(),
-                plural(kept.total(), "item"),
+                "%s: %s%s. To see both values: %s",
+                kept_in_words(kept.total()),
                 ", ".join(named),
                 ", ..." if len(kept) > _LOGGED else "",
                 self._command(f"drops --kept --run {run}"),
@@ -214,14 +209,12 @@ class CrawlEnd:
         if removed:
             self.stats.set({"changes/removed": removed})
         found = self.stats.below("changes/")
-        counts = [(found[name], name) for name in _STATUSES if found.get(name)]
-        if set(found) > {"new"} or (found and "new" not in found):
-            shown = ", ".join(f"{count:,} {name}" for count, name in counts)
+        if shown := changes_in_words(found):
             run, namespace = self.worker.figures.run, quote(self._namespace)
             command = self._command(f"changes --run {run} --namespace {namespace}")
             # What is unchanged is not listed.
             more = f". To list them: {command}" if set(found) - {"unchanged"} else ""
-            logger.info("Compared with earlier crawls: %s%s", shown, more)
+            logger.info("%s%s", shown, more)
 
     def _look_back(self, run: int, is_released: bool) -> None:
         """Log what to change, and write the report."""

@@ -29,8 +29,10 @@ _SHARE = 0.01
 _EXAMPLES = 5
 _ONE_TITLE = frozenset({Relation.SAME_SITE, Relation.ONE_TITLE})
 
-# Items that are read, the newest first, and how many of them at a time.
-_MOST, _CHUNK = 20_000, 500
+# Items that are read, the newest first.
+_MOST_ITEMS = 20_000
+# Items whose values are read at once.
+_AT_ONCE = 500
 
 
 class SettingAdvice(NamedTuple):
@@ -72,7 +74,7 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[SettingAdvic
             sql.others.c.id.is_not(None),
         )
         .order_by(sql.claims.id.desc())
-        .limit(_MOST)
+        .limit(_MOST_ITEMS)
     )
     rows = namespace.read(query)
     if len(rows) < LEAST:
@@ -82,8 +84,8 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[SettingAdvic
     )[0][0]
     found = defaultdict[tuple[str, ...], list[Example]](list)
     unproven = list[set[int]]()
-    for start in range(0, len(rows), _CHUNK):
-        part = rows[start : start + _CHUNK]
+    for start in range(0, len(rows), _AT_ONCE):
+        part = rows[start : start + _AT_ONCE]
         places = [(number, 0) for row in part for number in (row.id, row.beside)]
         kept = read_contents(namespace, places)
         for row in part:

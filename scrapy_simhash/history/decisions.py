@@ -31,9 +31,9 @@ from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.record import NOTHING, Content, Place, Record
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.history.words import KEPT, status_of
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.verdict import group_name
+from scrapy_simhash.index.words import KEPT, status_of
 from scrapy_simhash.item.addresses import address_of, lister_of
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme

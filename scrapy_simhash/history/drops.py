@@ -13,8 +13,10 @@ from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
 
-# Items read at once: each may be large; and rows without them.
-_PAGE, _ROWS = 100, 10_000
+# Items read at once: each may be large.
+_ITEMS_AT_ONCE = 100
+# Rows without their items read at once.
+_ROWS_AT_ONCE = 10_000
 
 
 def choose_drops(
@@ -33,7 +35,7 @@ def choose_drops(
     if orphans:
         query = query.where(is_orphan())
     found, newest = list[tuple[int, int, tuple[bool, int]]](), dict[int, tuple[bool, int]]()
-    for rows in sql.read_in_pages(namespace, query, row.id, _ROWS):
+    for rows in sql.read_in_pages(namespace, query, row.id, _ROWS_AT_ONCE):
         for one in rows:
             # An older item that is kept is better than a newer one that is not.
             rank = bool(one.has_item), one.run
@@ -54,6 +56,6 @@ def read_items(
         )
         .order_by(sql.drops.id)
     )
-    for start in range(0, len(numbers), _PAGE):
-        for row in namespace.read(query, numbers=numbers[start : start + _PAGE]):
+    for start in range(0, len(numbers), _ITEMS_AT_ONCE):
+        for row in namespace.read(query, numbers=numbers[start : start + _ITEMS_AT_ONCE]):
             yield dropped(namespace, row), row.item, row.item_type

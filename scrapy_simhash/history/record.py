@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from scrapy_simhash.db.values import TEXT
-from scrapy_simhash.history.words import UNCHANGED, difference_in_words, likeness_in_words
 from scrapy_simhash.index.verdict import OF_TEXT
+from scrapy_simhash.index.words import UNCHANGED, difference_in_words, likeness_in_words
 from scrapy_simhash.item.addresses import address_of, lister_of
 from scrapy_simhash.item.facts import Values, without_repeated
 from scrapy_simhash.visible import iso_time
@@ -31,8 +31,7 @@ class Record(NamedTuple):
     """What was decided on an item, by comparing it with a stored one.
 
     The stored one is that of which it was a copy, or beside which it was kept; of a change since
-    earlier crawls, what was stored before. `SHOWN` names what JSON has of it, in the words of
-    docs/commands.md. Beside these:
+    earlier crawls, what was stored before. docs/commands.md says what its names in JSON mean.
 
     Attributes:
         page, original_page: the URLs of both pages, cut; that from which an item was moved. None if
@@ -122,13 +121,22 @@ class Record(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """What programs get of it, under the names that docs/commands.md has; None for nothing."""
-        shown = {name: getattr(self, name) or None for name in SHOWN}
-        return shown | {
+        return {
+            "status": self.status,
+            "url": self.url or None,
+            "original": self.original,
+            "similarity": None if self.similarity is None else round(self.similarity, 4),
             "estimated": self.estimated,
             "distance": self.distance,
+            "reason": self.reason or None,
+            "differs": self.differs or None,
             "fields": self.fields,
-            "similarity": None if self.similarity is None else round(self.similarity, 4),
             "created": iso_time(self.created),
+            "run": self.run,
+            "namespace": self.namespace,
+            "group": self.group,
+            "key": self.key,
+            "listed_by": self.listed_by or None,
             # JavaScript and jq round numbers of 63 bits.
             "id": None if self.id is None else str(self.id),
         }
@@ -136,12 +144,6 @@ class Record(NamedTuple):
 
 #: What may have happened to an item since earlier crawls.
 STATUSES = ("new", "changed", "moved", "removed", "back")
-
-#: The names of a record in JSON, in their order.
-SHOWN = (
-    *("status", "url", "original", "similarity", "estimated", "distance", "reason", "differs"),
-    *("fields", "created", "run", "namespace", "group", "key", "listed_by", "id"),
-)
 
 
 def differing_values(

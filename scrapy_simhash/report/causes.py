@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from scrapy_simhash.history.record import Record
-from scrapy_simhash.history.words import UNCHANGED
+from scrapy_simhash.index.words import UNCHANGED
 from scrapy_simhash.item.addresses import same_site, split_url, view_of
 from scrapy_simhash.visible import shortened
 

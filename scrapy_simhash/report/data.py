@@ -15,8 +15,8 @@ from scrapy_simhash.history.namespaces import RunRow, read_runs
 from scrapy_simhash.history.patterns import Pattern, make_rules, read_patterns
 from scrapy_simhash.history.record import STATUSES, Record
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.history.words import UNCHANGED
 from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.words import UNCHANGED
 from scrapy_simhash.item.irrelevant import LEAST
 from scrapy_simhash.simhash.measure import similarity_at
 
@@ -26,8 +26,12 @@ MOST_ROWS = 100_000
 # Items kept although similar that are read, the newest.
 _MOST_KEPT = 10_000
 
-# Runs to choose from, beside all together; changes of each that are listed, and new items.
-_MOST_RUNS, _MOST_CHANGES, _MOST_NEW = 10, 5_000, 2_000
+# Runs to choose from, beside all together.
+_MOST_RUNS = 10
+# Of each run, the changes that are listed, without new items.
+_MOST_CHANGES = 5_000
+# Of each run, the new items that are listed.
+_MOST_NEW = 2_000
 
 
 class ReportData(NamedTuple):
@@ -73,16 +77,15 @@ class ReportData(NamedTuple):
         return sum_stats(row.stats for row in self.runs)
 
     def change_counts(self) -> dict[str, int]:
-        """How much is new, changed, and so on; nothing if all is new."""
+        """How much is new, changed, and so on."""
         # What was removed is known when the stats are written already.
         listed = Counter(change.status for change in self.changes)
-        stats = self.stats
-        found = {
-            name: int(stats.get(f"changes/{name}", listed[name]))
-            for name in ("new", "changed", "moved", "unchanged", "removed", "back")
+        counted = {
+            name.removeprefix("changes/"): int(count)
+            for name, count in self.stats.items()
+            if name.startswith("changes/")
         }
-        found = {name: count for name, count in found.items() if count}
-        return found if found.keys() > {"new"} or "new" not in found else {}
+        return {**listed, **counted}
 
     @property
     def duplicates(self) -> list[Record]:

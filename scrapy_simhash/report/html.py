@@ -39,8 +39,10 @@ TOP = 15
 # Runs that are listed.
 _MOST_RUNS = 100
 
-# Similarities are drawn from this one on, in bins of this width.
-_LEAST, _WIDTH = 0.5, 0.01
+# Similarities are drawn from this one on.
+_LEAST_DRAWN = 0.5
+# The width of a bin of similarities.
+_BIN_WIDTH = 0.01
 
 # Similarities are sums of fractions: one on the edge of a bin may fall short by rounding.
 _ROUNDING = 1e-9
@@ -112,7 +114,7 @@ def _similarities(data: ReportData) -> Histogram:
     for distance, count in data.tally("nearest").items():
         near = similarity_at(distance, data.namespace.bits)
         nearest[min(1, near + _ROUNDING)] += count
-    edges = np.linspace(_LEAST, 1, round((1 - _LEAST) / _WIDTH) + 1)
+    edges = np.linspace(_LEAST_DRAWN, 1, round((1 - _LEAST_DRAWN) / _BIN_WIDTH) + 1)
     below = Counter({similarity: count for similarity, count in found.items() if similarity < 1})
     more = f". Not drawn: {equal:,} {plural(equal, 'duplicate')} with an equal text"
     return Histogram(
@@ -123,12 +125,15 @@ def _similarities(data: ReportData) -> Histogram:
         _binned(
             edges,
             [f"{edge:.2f}" for edge in edges.tolist()],
-            [f"least={edge:.2f}&most={edge + _WIDTH - 0.0001:.4f}" for edge in edges[:-1].tolist()],
+            [
+                f"least={edge:.2f}&most={edge + _BIN_WIDTH - 0.0001:.4f}"
+                for edge in edges[:-1].tolist()
+            ],
             nearest,
             below,
         ),
         [f"{0.5 + tick / 10:.1f}" for tick in range(6)],
-        max(0.0, (data.threshold - _LEAST) / _WIDTH),
+        max(0.0, (data.threshold - _LEAST_DRAWN) / _BIN_WIDTH),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from scrapy_simhash.history.decisions import with_contents
 from scrapy_simhash.history.record import Record
-from scrapy_simhash.history.words import KEPT, field_label
+from scrapy_simhash.index.words import KEPT, field_label
 from scrapy_simhash.item.addresses import site
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.data import ReportData
@@ -22,8 +22,10 @@ from scrapy_simhash.visible import shortened, visible
 #: The details of so many rows are unpacked together.
 BLOCK = 40
 
-# Limits of one file: rows with details, and their packed size in bytes.
-MOST_DETAILS, MOST_BYTES = 5_000, 8_000_000
+#: Rows with details in one file.
+MOST_DETAILS = 5_000
+#: The packed size of all details in one file, in bytes.
+MOST_BYTES = 8_000_000
 
 #: Rows of each table that are not packed, as many as are printed.
 MOST_PLAIN = 1_000
@@ -31,8 +33,12 @@ MOST_PLAIN = 1_000
 # At most so many rows with details are kept items, and as many changes; others are duplicates.
 _MOST_KEPT = 1_000
 
-# Characters shown of a URL; of a field's value, and of one in the table.
-_URL, _VALUE, _SHORT = 500, 2_000, 80
+# Characters shown of a URL.
+_LONGEST_URL = 500
+# Characters shown of a field's value in a comparison.
+_LONGEST_VALUE = 2_000
+# Characters shown of a field's value in the table.
+_LONGEST_CELL = 80
 
 # Fields that name an item, the preferred ones first.
 _TITLES = ("title", "headline", "name", "heading")
@@ -129,11 +135,11 @@ def _listed(data: ReportData, number: int, row: Record, detail: int = -1) -> dic
     return {
         # Strings: JavaScript has no integers of 63 bits.
         "key": f"{'c' if row.is_change else 'k'}{number}" if row.id is None else str(row.id),
-        "url": shortened(row.url, _URL),
+        "url": shortened(row.url, _LONGEST_URL),
         "title": shortened(own.get(title, ""), 200),
         "original": {
             "item": str(row.original_id),
-            "url": shortened(original, _URL),
+            "url": shortened(original, _LONGEST_URL),
             "first": row.first_seen and int(row.first_seen),
             "title": shortened(stored.get(title, ""), 200),
         },
@@ -144,13 +150,13 @@ def _listed(data: ReportData, number: int, row: Record, detail: int = -1) -> dic
         "run": row.run,
         "detail": detail,
         "fields": [
-            [field_label(name), *(_shown(value, _SHORT) for value in values)]
+            [field_label(name), *(_shown(value, _LONGEST_CELL) for value in values)]
             for name, values in fields.items()
         ],
         "restorable": row.has_item,
         "site": shortened(site(row.page) or "(no site)", 80),
         "distance": row.distance,
-        "how": shortened("" if row.status == KEPT else how(row), _URL),
+        "how": shortened("" if row.status == KEPT else how(row), _LONGEST_URL),
     }
 
 
@@ -167,7 +173,7 @@ def _compared(row: Record) -> list[Any] | None:
     return [text, steps, fields] if steps is not None or fields else None
 
 
-def _shown(value: str | None, length: int = _VALUE) -> str | None:
+def _shown(value: str | None, length: int = _LONGEST_VALUE) -> str | None:
     return None if value is None else shortened(value, length)
 
 

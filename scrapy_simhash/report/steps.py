@@ -23,8 +23,10 @@ from scrapy_simhash.visible import plural, shortened
 _TEXTS = {OF_TEXT, REST_OF_ITEM}
 # Marks of the names of fields that tell which item it is.
 _TELLING = ("code", "dated", "price", "serial", "title")
-# Fields that change most items are advised from so many changes on, each from this share on.
-_MANY, _SHARE = 10, 0.25
+# Fields that change most items are advised from so many changes on.
+_LEAST_CHANGES = 10
+# A field is advised if it changes this share of the changed items.
+_LEAST_SHARE = 0.25
 
 
 def steps(data: ReportData) -> Iterator[SettingAdvice]:
@@ -51,12 +53,12 @@ def find_noise(changes: Iterable[Record], advised: Collection[str] = ()) -> Iter
     total, often = together.total(), Counter[str]()
     for fields, count in together.items():
         often.update(dict.fromkeys(fields, count))
-    least = max(_MANY, _SHARE * total)
+    least = max(_LEAST_CHANGES, _LEAST_SHARE * total)
     noise = {name for name, count in often.items() if count >= least and not _tells(name)}
     alone = {fields: count for fields, count in together.items() if fields and fields <= noise}
     count = sum(alone.values())
     names = sorted(frozenset[str]().union(*alone))
-    if count >= _MANY and count * 2 > total and not {*names} <= {*advised}:
+    if count >= _LEAST_CHANGES and count * 2 > total and not {*names} <= {*advised}:
         listed = " and ".join(f"`{shortened(name, 80)}`" for name in names)
         these = "this field" if len(names) == 1 else "these fields"
         yield SettingAdvice(
@@ -66,7 +68,7 @@ def find_noise(changes: Iterable[Record], advised: Collection[str] = ()) -> Iter
             [examples[max(alone, key=len)]],
         )
     texts = sum(count for fields, count in together.items() if fields and fields <= _TEXTS)
-    if texts >= _MANY and texts * 2 > total:
+    if texts >= _LEAST_CHANGES and texts * 2 > total:
         yield SettingAdvice(
             "SIMHASH_CHANGE_SIMILARITY = 0.9",
             f"{texts:,} of {total:,} changed items changed only in their text, which "

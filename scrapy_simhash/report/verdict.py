@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
-from scrapy_simhash.history.words import difference_in_words, field_label, is_part
+from scrapy_simhash.index.words import changes_in_words, difference_in_words, field_label, is_part
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.data import ReportData
 from scrapy_simhash.visible import plural
@@ -89,9 +89,8 @@ def remarks(data: ReportData) -> Iterator[str]:
     if unchecked := int(stats.get("failed_open", 0)):
         items = plural(unchecked, "item")
         yield f"{unchecked:,} {items} stored without a check: the index did not answer."
-    if counted := data.change_counts():
-        changes = ", ".join(f"{count:,} {name}" for name, count in counted.items())
-        yield f"Compared with earlier crawls: {changes}."
+    if changes := changes_in_words(data.change_counts()):
+        yield f"{changes}."
 
 
 def skipped(stats: Mapping[str, float]) -> list[tuple[int, str]]:

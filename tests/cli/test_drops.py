@@ -10,7 +10,7 @@ from loopback import prose
 from rich.cells import cell_len
 from stored import change, changed, fill, meet
 
-from scrapy_simhash.history.record import SHOWN
+from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
@@ -46,7 +46,7 @@ def test_drops_are_listed_with_their_original_similarity_and_reason(call, databa
     assert (first["similarity"], first["reason"]) == (1.0, "equal texts")
     assert 0.9 <= second["similarity"] < 1
     assert second["reason"] == "similar texts"
-    assert list(second) == list(SHOWN)
+    assert list(second) == list(Record("kept", "").as_json())
     out = call("restore", "--id", second["id"], "--database", database)[1]
     assert json.loads(out)["url"] == second["url"]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from scrapy_simhash.db.values import EXACT, PAGE, SAME
 from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.item.facts import PAGE as OF_PAGE
 from scrapy_simhash.item.facts import ROW
-from scrapy_simhash.visible import shortened
+from scrapy_simhash.visible import plural, shortened
 
 #: The status of an item that was kept although another one is similar.
 KEPT = "kept"
@@ -16,6 +18,9 @@ UNCHANGED = "unchanged"
 STORED = "stored anyway"
 
 _STATUSES = {"drop": "dropped", "skip": "skipped", "report": STORED, SAME: UNCHANGED}
+
+# What items may be, compared with earlier crawls.
+_SINCE_EARLIER = ("new", "changed", "moved", "unchanged", "removed", "back")
 
 # What keeps items apart beside fields: its name in lists, and a sentence.
 _PARTS = {
@@ -29,6 +34,19 @@ _PARTS = {
     OF_TEXT: ("text", "the texts differ"),
     "(rest of the page)": ("rest of the page", "the pages differ outside their main texts"),
 }
+
+
+def kept_in_words(count: int) -> str:
+    """How many items were kept although others are similar."""
+    return f"Kept {count:,} similar {plural(count, 'item')} whose values differ"
+
+
+def changes_in_words(counts: Mapping[str, int]) -> str:
+    """How much is new, changed, and so on; "" if all is new, as in a first crawl."""
+    if not any(counts.get(status) for status in _SINCE_EARLIER[1:]):
+        return ""
+    shown = [f"{counts[status]:,} {status}" for status in _SINCE_EARLIER if counts.get(status)]
+    return f"Compared with earlier crawls: {', '.join(shown)}"
 
 
 def status_of(action: str) -> str:
