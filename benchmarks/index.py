@@ -25,7 +25,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from datetime import UTC, datetime
 from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
@@ -38,6 +37,7 @@ from sqlalchemy import text, update
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.values import CONFIRMED
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.index import BATCH, Index
 from scrapy_simhash.index.rule import Rule
@@ -168,17 +168,7 @@ def _drop(index: Index, drops: int) -> None:
         for number in numbers:
             claim = verdicts[number % BATCH].claim
             assert claim is not None
-            row = claim.row
-            match = Match(
-                row.key,
-                row.url,
-                2,
-                0.99,
-                datetime.fromtimestamp(row.created, UTC),
-                claim.id,
-                row.run,
-                False,
-            )
+            match = Match(claim._replace(state=CONFIRMED), 2, 0.99)
             again = item(number, f"{texts[number % BATCH]} {words[number % 9000]}")
             found.append(Duplicate(document(again), match, "drop", *pack(again)))
         index.execute(duplicates=found)

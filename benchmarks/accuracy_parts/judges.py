@@ -65,7 +65,7 @@ class Plugin(NamedTuple):
         made = [maker.of_item(_page(number, visit), self._item(visit)) for number, visit in batch]
         documents = [one for one in made if not isinstance(one, str)]
         verdicts = index.execute(claims=documents)
-        index.execute(confirm=[verdict.claim for verdict in verdicts if verdict.claim])
+        index.execute(confirm=verdicts)
         answers = iter(verdicts)
         for one in made:
             if isinstance(one, str):

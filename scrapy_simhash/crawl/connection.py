@@ -26,7 +26,7 @@ from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.journal import find_removed
 from scrapy_simhash.index.runs import Run, is_complete
-from scrapy_simhash.index.verdict import Claim
+from scrapy_simhash.index.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -137,9 +137,9 @@ class CrawlDatabase:
             raise IndexUnusable(str(error)) from error
         self._is_lost = False
 
-    def is_outdated(self, value: object) -> bool:
-        """Whether this is a claim in a file that is gone."""
-        return isinstance(value, Claim) and value.process != self.run.process
+    def is_outdated(self, argument: object) -> bool:
+        """Whether this is the verdict of a run in a file that is gone."""
+        return isinstance(argument, Verdict) and argument.process != self.run.process
 
     def index(self, namespace: str) -> Index:
         """The index of a namespace, opened on first use."""

@@ -196,9 +196,9 @@ def _names(url: str, verdict: Verdict) -> Iterator[str]:
             yield "duplicates/same_site" if is_same else "duplicates/other_site"
         case kind:
             yield kind
-    if verdict.change is not None and verdict.change.status != "copy":
-        yield f"changes/{verdict.change.status}"
-        if verdict.change.is_back:
+    if verdict.status not in {None, "copy"}:
+        yield f"changes/{verdict.status}"
+        if verdict.is_back:
             yield "changes/back"
     if verdict.kind == "unique" and verdict.differs is not None:
         yield "kept/other_facts"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, Self
 
 from sqlalchemy import Connection, Row, insert, select
@@ -22,15 +23,14 @@ from scrapy_simhash.db.transactions import Database, read_secret
 from scrapy_simhash.db.values import check_name, secret_of, storable
 from scrapy_simhash.exceptions import IndexUnavailable, NamespaceGone, SchemeMismatch
 from scrapy_simhash.index.batch import bare_sketch
-from scrapy_simhash.index.claiming import Jobs, Work
-from scrapy_simhash.index.comparing import foresee, nearest_claims
+from scrapy_simhash.index.claiming import Work
+from scrapy_simhash.index.comparing import nearest_claims, preview
 from scrapy_simhash.index.invalidated import invalidated_count
 from scrapy_simhash.index.lookup import Lookup, LookupCounts
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import (
-    Claim,
-    Claimant,
+    ClaimRow,
     Document,
     Duplicate,
     FactsMode,
@@ -228,11 +228,11 @@ class Index:
 
     def confirm(self, *verdicts: Verdict) -> None:
         """Confirm the claims of verdicts: their documents are stored."""
-        self.execute(confirm=[verdict.claim for verdict in verdicts if verdict.claim])
+        self.execute(confirm=verdicts)
 
     def release(self, *verdicts: Verdict) -> None:
         """Release the claims of verdicts, whose documents were not stored."""
-        self.execute(release=[verdict.claim for verdict in verdicts if verdict.claim])
+        self.execute(release=verdicts)
 
     def document(
         self, content: str | int | None, *, key: str, url: str = "", **more: Any
@@ -254,34 +254,37 @@ class Index:
         if document.sketch.fingerprint is None:
             return []
         lookup = self.lookup
-        batch = lookup.batch([document], Claimant(0, 0))
-        found = self.database.read(lambda one: lookup.read(one, batch, lookup.bits))
-        return nearest_claims(lookup, found, limit)
+        batch = lookup.batch([document], ClaimRow())
+        read = partial(lookup.read, batch=batch, limit=lookup.bits)
+        return nearest_claims(lookup, self.database.read(read), limit)
 
-    def foresee(self, document: Document) -> Verdict:
+    def preview(self, document: Document) -> Verdict:
         """The verdict on a page that equals an earlier one in all its visible text.
 
         Takes no lock, so another writer may claim it meanwhile; raises as :meth:`claim` does.
         """
         batch = self.lookup.batch([document], self.run.claimant)
-        found = self.database.read(lambda one: self.lookup.read(one, batch))
-        return foresee(self.lookup, found, self.run.visits)
+        candidates = self.database.read(partial(self.lookup.read, batch=batch))
+        return preview(self.lookup, candidates, self.run.visits)
 
     def execute(
         self,
         claims: Sequence[Document] = (),
-        confirm: Sequence[Claim] = (),
-        release: Sequence[Claim] = (),
+        confirm: Sequence[Verdict] = (),
+        release: Sequence[Verdict] = (),
         duplicates: Sequence[Duplicate] = (),
     ) -> list[Verdict]:
         """Release, confirm, claim, and record duplicates, in this order and in one transaction.
 
-        Returns the verdicts on `claims`, in their order.
+        Confirmed and released are the claims of verdicts, if they have any. Returns the verdicts on
+        `claims`, in their order.
 
         Raises:
             IndexUnavailable: none of it is known to have been done.
             TooLarge: nothing was done; a document, or all together, are too large for the database.
         """
+        confirm = [verdict for verdict in confirm if verdict.claim]
+        release = [verdict for verdict in release if verdict.claim]
         if not (claims or confirm or release or duplicates):
             return []
         if self._owns_run:
@@ -290,8 +293,16 @@ class Index:
             self.run.recovery.clear()
 
         def work() -> list[Verdict]:
-            place = self.database, self.run, self.lookup, self._budgets
-            return Work(*place, Jobs(claims, confirm, release, duplicates)).do()
+            return Work(
+                self.database,
+                self.run,
+                self.lookup,
+                self._budgets,
+                claims=claims,
+                confirm=confirm,
+                release=release,
+                duplicates=duplicates,
+            ).do()
 
         try:
             return work()

@@ -1,14 +1,14 @@
-"""When two documents are near-duplicates, and what a document was compared with."""
+"""When two documents are near-duplicates, and the comparison of a document with a claim."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_simhash.db.values import PAGE
 from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.index.verdict import FactsMode, Known, Row
+from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Known, Match
 from scrapy_simhash.keys.plan import choose_limits
 from scrapy_simhash.simhash.measure import candidate_limit
 from scrapy_simhash.simhash.scheme import Scheme, has_shingles, own_distance
@@ -44,49 +44,44 @@ class Rule:
         return cls(limit, radius=radius, **more)
 
 
-class Met(NamedTuple):
-    """A claim that a document was compared with."""
-
-    #: Of the two fingerprints, in bits; similarity of the two texts, and whether it is estimated.
-    distance: int
-    similarity: float | None
-    estimated: bool
-    #: Its row: of the table, or of an earlier document of the batch.
-    claim: Row
-    #: Returns how the document's text differs, which may take long; None if a text is damaged. None
-    #: in its place if a text is not at hand.
-    changes: Callable[[], Changes | None] | None = None
-    #: Why the document is not a duplicate of it, although the texts are similar.
-    differs: str | None = None
-    #: What was dropped as its copies, as far as it is known.
-    copies: tuple[Row, ...] = ()
-
-
-def met_with(
-    mine: Row,
-    claim: Row,
-    distance: int,
-    similarity: Callable[[], tuple[float | None, bool]],
+def compare(
+    row: ClaimRow,
+    claim: ClaimRow,
+    bits: int,
+    *,
+    distance: int | None = None,
+    jaccard: Callable[[], tuple[float | None, bool]],
     changes: Callable[[], Changes | None] | None = None,
-) -> Met:
-    """Compare a document with a claim.
+    copies: tuple[ClaimRow, ...] = (),
+) -> Match:
+    """Compare a document, given by its row, with a claim.
 
-    `similarity` returns that of the two texts, and whether it is an estimate; it is not called for
-    equal items.
+    Args:
+        row: of the document.
+        claim: a row of the table, or that of an earlier document of the batch.
+        bits: the width of the fingerprints.
+        distance: of the fingerprints, if it is known.
+        jaccard: returns the similarity of the texts, and whether it is an estimate; it is not
+            called for equal items.
+        changes: returns how the texts differ, see :class:`Match`.
+        copies: of the claim, see :class:`Match`.
     """
-    if are_equal(mine, claim):
-        return Met(0, 1.0, False, claim)
-    return Met(distance, *similarity(), claim, changes)
+    if are_equal(row, claim):
+        return Match(claim, 0, 1.0, bits=bits, copies=copies)
+    if distance is None:
+        distance = fingerprint_distance(row, claim)
+    similarity, is_estimated = jaccard()
+    return Match(claim, distance, similarity, is_estimated, bits, changes=changes, copies=copies)
 
 
-def apart(mine: Row, claim: Row) -> int:
+def fingerprint_distance(row: ClaimRow, claim: ClaimRow) -> int:
     """The distance of the fingerprints of two documents."""
-    one, two = (int.from_bytes(row.fingerprint, "big") for row in (mine, claim))
-    return (one ^ two).bit_count()
+    fingerprint, other = (int.from_bytes(one.fingerprint, "big") for one in (row, claim))
+    return (fingerprint ^ other).bit_count()
 
 
-def are_equal(mine: Row, claim: Row) -> bool:
+def are_equal(row: ClaimRow, claim: ClaimRow) -> bool:
     """Whether two items are exactly equal; False if they are compared by their pages."""
-    if mine.compared_by == claim.compared_by == PAGE or mine.digest is None:
+    if row.compared_by == claim.compared_by == PAGE or row.digest is None:
         return False
-    return mine.digest == claim.digest
+    return row.digest == claim.digest

@@ -32,7 +32,7 @@ from scrapy_simhash.index.recovery import (
     register,
     unregister,
 )
-from scrapy_simhash.index.verdict import Claimant
+from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.index.visits import Visits
 
 logger = logging.getLogger(__name__)
@@ -120,10 +120,10 @@ class Run:
         return run
 
     @property
-    def claimant(self) -> Claimant:
-        """This run and its epoch, for the rows of claims; raises IndexUnusable as `check` does."""
+    def claimant(self) -> ClaimRow:
+        """What all claims of this run have in common; raises IndexUnusable as `check` does."""
         self._check()
-        return Claimant(self.id, self.epoch)
+        return ClaimRow(run=self.id, epoch=self.epoch, met=self.id)
 
     @property
     def _mine(self) -> ColumnElement[bool]:

@@ -112,7 +112,7 @@ def test_decided_again_at_the_present_similarity_all_is_as_the_index_said(rows, 
                 if verdict.kind == "duplicate"
             ]
             index.execute(
-                confirm=[verdict.claim for verdict in verdicts if verdict.claim],
+                confirm=verdicts,
                 duplicates=duplicates,
             )
         assert decided(index, facts) == [row.number == 0 for row in stored(index)]

@@ -32,7 +32,7 @@ def kept_by_index(documents, order, **options):
                 kept.append(number)
                 continue
             (verdict,) = index.execute(claims=[documents[number]], confirm=stored)
-            stored = [verdict.claim] if verdict.claim else []
+            stored = [verdict]
             if verdict.kind == "duplicate":
                 matches.append((number, claims[verdict.match.claim], verdict.match.similarity))
             else:

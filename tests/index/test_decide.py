@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from decided import NEAR, Seen, Thing, kinds, one
 
 from scrapy_simhash.db.values import CONFIRMED, PAGE, TEXT
-from scrapy_simhash.index.decide import Decision, decide
-from scrapy_simhash.index.rule import Met, Rule
+from scrapy_simhash.index.decide import decide
+from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.verdict import Match, Verdict
 from scrapy_simhash.simhash.measure import candidate_limit
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.simhash.shingles import Shingles
@@ -20,9 +22,10 @@ from scrapy_simhash.simhash.shingles import Shingles
 def test_a_copy_in_the_same_batch_is_a_duplicate_of_the_first() -> None:
     seen = Seen()
     first, second = seen.meet(Thing("a"), Thing("b"))
-    assert (first.kind, first.match, first.claims) == ("unique", None, True)
-    assert (second.kind, second.claims) == ("duplicate", False)
-    assert second.match.claim.key == "a"
+    assert (first.kind, first.match) == ("unique", None)
+    assert first.claim is not None
+    assert (second.kind, second.claim) == ("duplicate", None)
+    assert second.match.key == "a"
     assert len(seen.claims) == 1
 
 
@@ -54,8 +57,9 @@ def test_another_thing_with_the_same_text_is_unique_and_the_reason_is_given() ->
     seen = Seen()
     seen.meet(Thing("a", facts=(("price", "€1"), ("title", "one"))))
     (decision,) = seen.meet(Thing("b", facts=(("price", "€2"), ("title", "one"))))
-    assert (decision.kind, decision.claims, decision.differs) == ("unique", True, "price")
-    assert decision.match.claim.key == "a"
+    assert (decision.kind, decision.differs) == ("unique", "price")
+    assert decision.claim is not None
+    assert decision.match.key == "a"
 
 
 def test_a_batch_whose_answer_was_lost_is_decided_as_before() -> None:
@@ -77,7 +81,7 @@ def test_a_batch_whose_answer_was_lost_is_decided_as_before() -> None:
     ]
     claims = dict(seen.claims)
     for decision, before in zip(seen.commit(*asked), first, strict=True):
-        assert (decision.kind, decision.claims) == (before.kind, before.claims)
+        assert (decision.kind, decision.claim is None) == (before.kind, before.claim is None)
         assert decision.differs == before.differs
     assert seen.claims == claims
 
@@ -111,7 +115,7 @@ def test_own_of_this_visit_then_others_of_it_then_own_of_an_earlier_one() -> Non
     without = []
     for identity, epoch in order:
         (decision,) = one_of_each(without=without).meet(Thing("me", 10, visit=1, epoch=2))
-        claim = decision.match.claim
+        claim = decision.match.row
         assert (claim.key, claim.epoch) == (identity, epoch)
         assert decision.kind == ("same" if identity == "me" else "duplicate")
         without.append((identity, epoch))
@@ -150,7 +154,7 @@ def test_where_there_is_no_visit_of_the_web_own_versions_come_first() -> None:
     seen = Seen()
     seen.kept(Thing("a", 10, epoch=0), Thing("b", 13, epoch=0))
     (decision,) = seen.meet(Thing("a", 12, visit=9, epoch=0))
-    assert (decision.kind, decision.match.claim.key) == ("same", "a")
+    assert (decision.kind, decision.match.key) == ("same", "a")
 
 
 def test_what_this_visit_has_seen_wins_over_an_own_earlier_claim() -> None:
@@ -170,10 +174,10 @@ def test_of_several_a_stored_one_comes_first_and_then_the_nearest() -> None:
     seen.kept(Thing("far", 8))
     seen.meet(Thing("near", 11))
     (decision,) = seen.meet(Thing("me", 10))
-    assert decision.match.claim.key == "far"
+    assert decision.match.key == "far"
     seen.confirm()
     (decision,) = seen.meet(Thing("me", 10))
-    assert decision.match.claim.key == "near"
+    assert decision.match.key == "near"
 
 
 @pytest.mark.parametrize("known", [0.91, None])
@@ -186,13 +190,13 @@ def test_the_more_similar_one_is_the_match_however_near_another_fingerprint_is(
     (decision,) = decide(
         [mine._replace(id=2)],
         facts[2:],
-        [[Met(0, known, False, near), Met(5, 0.97, False, similar)]],
+        [[Match(near, 0, known), Match(similar, 5, 0.97)]],
         lambda *_: [],
         rule=seen.rule,
         made={},
     )
     assert decision.match is not None
-    assert decision.match.claim.key == "similar"
+    assert decision.match.key == "similar"
 
 
 # Documents that are compared as a whole
@@ -336,11 +340,11 @@ def test_an_estimate_has_to_leave_no_room_for_a_passage() -> None:
         (600, 0.985, "(not compared)"),
         (1500, 1, "(not compared)"),
     ):
-        decision = beside(size, similarity=similarity, estimated=True)
+        decision = beside(size, jaccard=similarity, estimated=True)
         assert (decision.kind == "unique") == (differs is not None)
         assert decision.differs == differs
         assert decision.match.estimated
-    assert beside(100, similarity=0.89, estimated=True).match is None
+    assert beside(100, jaccard=0.89, estimated=True).match is None
 
 
 def test_of_few_features_a_single_bit_is_too_much() -> None:
@@ -349,14 +353,14 @@ def test_of_few_features_a_single_bit_is_too_much() -> None:
         assert beside(size, distance=1).kind == kind
 
 
-def beside(size: int, **met: object) -> Decision:
+def beside(size: int, **given: Any) -> Verdict:
     """The decision on a document found this way by a claim with the same text."""
     seen = Seen()
     (claim, mine), facts = seen.ask(Thing("a", 10, size=size), Thing("b", 10, size=size))
     (decision,) = decide(
         [mine._replace(id=2, text_digest=1)],
         facts[1:],
-        [[seen._met(mine, claim)._replace(**met)]],
+        [[replace(seen._match(mine, claim), **given)]],
         lambda *_: [],
         rule=Rule(24, 0.9),
         made={},

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.index.decide import REST, decide
-from scrapy_simhash.index.rule import Met
+from scrapy_simhash.index.verdict import Match
 from scrapy_simhash.text.page import containment, sketch
 
 A, B = "http://a.com/", "http://b.com/"
@@ -217,9 +217,9 @@ def test_what_was_dropped_as_a_copy_counts_where_it_is_known() -> None:
     (mine,), facts = Seen().ask(titled(2, B))
     seen = Seen()
     seen.meet(titled(0))
-    met = [Met(0, 1.0, False, claim) for claim in seen.claims.values()]
+    matches = [Match(claim, 0, 1.0) for claim in seen.claims.values()]
     for known, kind in (((), "duplicate"), (copies, "unique")):
-        near = [one._replace(copies=tuple(known)) for one in met]
+        near = [replace(match, copies=tuple(known)) for match in matches]
         row = mine._replace(id=9, token=9)
         (decision,) = decide([row], facts, [near], lambda *_: (), rule=seen.rule, made={})
         assert decision.kind == kind

@@ -85,7 +85,7 @@ def test_the_nearest_are_those_that_count(db: Database) -> None:
     assert [match.key for match in index.nearest(article(2))] == ["alive"]
 
 
-def test_nothing_is_foreseen_of_what_counts_no_more(db: Database) -> None:
+def test_no_preview_matches_what_counts_no_more(db: Database) -> None:
     run, index = Run.open(db), Index(db)
 
     def page(key: str) -> Document:
@@ -94,9 +94,9 @@ def test_nothing_is_foreseen_of_what_counts_no_more(db: Database) -> None:
 
     dead = Index(db, run=run)
     dead.confirm(*dead.execute([page("a")]))
-    assert index.foresee(page("b")).kind == "duplicate"
+    assert index.preview(page("b")).kind == "duplicate"
     invalidated(db, run)
-    assert index.foresee(page("b")).kind == "unique"
+    assert index.preview(page("b")).kind == "unique"
 
 
 def test_invalidated_equal_items_are_not_found(db: Database) -> None:

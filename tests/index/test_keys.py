@@ -14,7 +14,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import SchemeMismatch
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Claim, Document
+from scrapy_simhash.index.verdict import Document, Verdict
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -57,7 +57,7 @@ def test_an_exact_copy_of_a_page_with_hot_keys_is_found(db: Database) -> None:
 
 def test_a_released_page_with_hot_keys_leaves_no_trace(db: Database) -> None:
     index, documents = same_template(db, HOT_KEY + 20)
-    shared_bands = [Claim(row.id, row) for row in stored_claims(db)]
+    shared_bands = [Verdict("unique", claim=row) for row in stored_claims(db)]
     index.execute(release=shared_bands)
     assert_no_trace(db)
     assert index.execute(claims=documents[-1:])[0].kind == "unique"

@@ -14,7 +14,7 @@ from scrapy_simhash.features.shingles import minhash
 from scrapy_simhash.index import similarity_cache
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.similarity_cache import SimilarityCache
-from scrapy_simhash.index.verdict import Claimant, Document, Row
+from scrapy_simhash.index.verdict import ClaimRow, Document
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import Folded
@@ -177,9 +177,9 @@ def new_cache() -> SimilarityCache:
     return SimilarityCache(SCHEME, lambda: None)
 
 
-def row_of(document: Document, number: int) -> Row:
+def row_of(document: Document, number: int) -> ClaimRow:
     index = Index("sqlite://")
-    (row,) = index.lookup.batch([document], Claimant(1, 1)).rows
+    (row,) = index.lookup.batch([document], ClaimRow()).rows
     index.close()
     return row._replace(id=number)
 
@@ -217,7 +217,7 @@ def test_unknown_pairs_have_no_similarity() -> None:
 def test_the_least_recently_used_is_evicted_and_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(similarity_cache, "_MOST", 2500)
+    monkeypatch.setattr(similarity_cache, "_MOST_BYTES", 2500)
     texts = {number: article(number) for number in range(10)}
     cache, reader = new_cache(), Texts(texts)
     mine = document_of(article(0))
@@ -232,7 +232,7 @@ def test_the_least_recently_used_is_evicted_and_read_again(
 
 
 def test_a_text_too_long_to_be_remembered_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(similarity_cache, "_MOST", 50)
+    monkeypatch.setattr(similarity_cache, "_MOST_BYTES", 50)
     cache, reader = new_cache(), Texts({1: article(1)})
     read(cache, reader, [1])
     mine = document_of(article(1))

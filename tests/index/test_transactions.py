@@ -112,7 +112,7 @@ def test_a_copy_that_outlived_its_original_is_claimed_once(db: Database) -> None
         lost = fail_after_commit(index.database, lost_connection(db))
         verdict = claim_version(index, article(1), "b", visit=3)
         assert lost
-        assert (verdict.kind, verdict.claim.before) == ("unique", None)
+        assert (verdict.kind, verdict.has_old_claim) == ("unique", False)
         index.release(verdict)
         assert claim_version(index, article(1), "c", visit=4).kind == "unique"
 
@@ -122,7 +122,7 @@ def test_a_duplicate_that_was_moved_to_a_run_is_recorded_once(db: Database) -> N
     for visit in range(1, 4):
         with Index(url, known="drop") as index:
             claimed = claim_version(index, article(1), "a", visit=2 * visit)
-            index.execute(confirm=[claimed.claim] if claimed.claim else [])
+            index.execute(confirm=[claimed])
             copy = claim_version(index, article(1), "b", visit=2 * visit + 1)
             lost = fail_after_commit(index.database, lost_connection(db)) if visit == 3 else [1]
             text = article(1)

@@ -133,8 +133,8 @@ def test_who_still_holds_a_namespace_that_was_reset_goes_on_in_the_new_one(
     }
     document = index.document(article(0), key="copy")
     index.execute(
-        confirm=[stored.claim],
-        release=[dropped.claim],
+        confirm=[stored],
+        release=[dropped],
         duplicates=[Duplicate(document, copy.match, "drop", b"item", "dict")],
     )
     assert "was reset while in use" in caplog.text
