@@ -82,11 +82,9 @@ def main() -> None:
 
 
 def _measure_index(options: argparse.Namespace, url: str) -> None:
-    how = (
-        {"candidates": "blocks", "distance": options.distance}
-        if options.keys == "blocks"
-        else {"similarity": options.similarity}
-    )
+    how: dict[str, Any] = {"rule": Rule(similarity=options.similarity)}
+    if options.keys == "blocks":
+        how = {"rule": Rule(distance=options.distance), "candidates": "blocks"}
     before = _memory()
     budget = 0 if options.report is None else 256 << 20
     with Index(url, timeout=600, text_budget=budget, expected_size=options.size, **how) as index:
@@ -126,9 +124,7 @@ def _measure_report(index: Index, drops: int) -> None:
         watches = []
         for _ in range(3):
             with _Stopwatch(1) as watch:
-                write_report(
-                    read_subject(choose_namespace(index.database, None), Rule(0, 0.9)), path
-                )
+                write_report(read_subject(choose_namespace(index.database, None), Rule()), path)
             watches.append(watch.cpu)
         size = path.stat().st_size / 2**20
     print(f"  report of {drops:,} drops: {min(watches):.2f} s of CPU, {size:.1f} MiB")

@@ -35,6 +35,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import DBAPIError
 
 from scrapy_simhash.index.index import BATCH, Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, Verdict
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -42,7 +43,7 @@ BITS = 128
 
 #: What an index is opened with.
 OPTIONS: dict[str, dict[str, Any]] = {
-    "index": {"candidates": "blocks", "distance": 3, "text_budget": 0},
+    "index": {"candidates": "blocks", "rule": Rule(distance=3), "text_budget": 0},
     "crawls": {},
 }
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from scrapy_simhash.crawl.stats import NearDuplicateItem
     from scrapy_simhash.index.index import Index
+    from scrapy_simhash.index.rule import Rule
     from scrapy_simhash.index.verdict import Match, Verdict
     from scrapy_simhash.simhash.measure import distance, similarity
     from scrapy_simhash.simhash.shingles import fingerprint
@@ -32,6 +33,7 @@ __all__ = [
     "IndexUnavailable",
     "Match",
     "NearDuplicateItem",
+    "Rule",
     "SchemaMismatch",
     "SchemeMismatch",
     "SettingError",
@@ -50,6 +52,7 @@ _HOMES = {
     "Index": "index.index",
     "Match": "index.verdict",
     "NearDuplicateItem": "crawl.stats",
+    "Rule": "index.rule",
     "SimhashLogStats": "crawl.components",
     "SimhashPipeline": "crawl.components",
     "SimhashSpiderMiddleware": "crawl.components",

@@ -90,7 +90,7 @@ class Seen:
     """
 
     def __init__(self, *, measured: bool = True, **rule: Any) -> None:
-        self.rule = replace(Rule(24, 0.9, known="pass"), **rule)
+        self.rule = replace(Rule(known="pass"), **rule)
         self.claims: dict[int, ClaimRow] = {}
         self._measured = measured
         self._numbers = count(1)

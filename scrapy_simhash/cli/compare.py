@@ -109,7 +109,7 @@ def _of_page(page: WarcPage, document: Document | None, bits: int) -> dict[str, 
 
 
 def _compared(a: Document | None, b: Document | None, rule: Rule, bits: int) -> dict[str, Any]:
-    figures: dict[str, Any] = {"similarity": None, "threshold": rule.similarity}
+    figures: dict[str, Any] = {"similarity": None, "threshold": rule.threshold}
     figures |= {"distance": None, "estimate": None, "limit": rule.limit, "page_sketch": None}
     if a is None or b is None:
         what = f"the main text of {'A' if a is None else 'B'} is missing, too short, too long or"

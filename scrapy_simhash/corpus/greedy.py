@@ -98,7 +98,7 @@ class Greedy:
         self._numbers = np.empty(0, np.uint32)
         self._results = np.empty(0, _RESULT)
         self._reasons = {"": 0}
-        self._least = max(0.0, (plan.rule.similarity or 0.0) - 1e-9)
+        self._least = max(0.0, (plan.rule.threshold or 0.0) - 1e-9)
         self._by_key: dict[tuple[int, int], list[int]] = {}
         self._latest: dict[int, tuple[int, ...]] = {}
         self._copies = _Copies()

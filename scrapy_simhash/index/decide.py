@@ -165,10 +165,10 @@ def _is_similar(row: ClaimRow, match: Match, rule: Rule) -> bool:
     few = min(row.size, claim.size) < FEW_FEATURES
     if match.distance > (0 if few else rule.limit):
         return False
-    if rule.similarity is None or match.jaccard is None:
+    if rule.threshold is None or match.jaccard is None:
         return True
     # The estimate for an equal text may be slightly below 1.
-    return match.jaccard >= rule.similarity - 1e-9
+    return match.jaccard >= rule.threshold - 1e-9
 
 
 def _is_seen(row: ClaimRow, match: Match) -> bool:

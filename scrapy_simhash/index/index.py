@@ -33,14 +33,11 @@ from scrapy_simhash.index.verdict import (
     ClaimRow,
     Document,
     Duplicate,
-    FactsMode,
-    Known,
     Match,
     Verdict,
 )
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.keys.plan import choose_keys
-from scrapy_simhash.simhash.scheme import Scheme, keyed, load_scheme
+from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
@@ -55,16 +52,8 @@ class Index:
     Args:
         database: an SQLAlchemy URL, or a :class:`Database` shared by several indexes.
         namespace: documents are compared only within one.
-        similarity: the least Jaccard similarity of near-duplicates' shingles, 0.7 to 1.
-        distance: instead of a similarity, the largest Hamming distance of near-duplicates, in bits.
+        rule: when two documents are near-duplicates; by default ``Rule()``.
         candidates: "bands", "blocks", or "auto": bands for shingles without a distance.
-        scheme: a scheme, its name or its import path.
-        scheme_options: options for a scheme given by name.
-        known: "pass" compares each crawl with itself, "drop" with all that is stored; None each
-            document with all others.
-        change_similarity: less similar versions have changed, with `known`.
-        ignored: fields that are no longer read: earlier versions may have them.
-        facts: "always"; "auto", all on one site and prices across sites; "never".
         engine_options: for :func:`sqlalchemy.create_engine`.
         timeout: seconds until a call gives up.
         run: the run that claims; by default its own, which is closed with the index.
@@ -90,15 +79,8 @@ class Index:
         database: str | URL | Database,
         *,
         namespace: str = "default",
-        similarity: float = 0.9,
-        distance: int | None = None,
+        rule: Rule | None = None,
         candidates: Literal["auto", "bands", "blocks"] = "auto",
-        scheme: str | Scheme = "shingles",
-        scheme_options: Mapping[str, Any] | None = None,
-        known: Known | None = None,
-        change_similarity: float = 1.0,
-        ignored: Iterable[str] = (),
-        facts: FactsMode = "auto",
         engine_options: Mapping[str, Any] | None = None,
         timeout: float = 10.0,
         run: Run | None = None,
@@ -108,10 +90,13 @@ class Index:
         compared: str = "",
         secret: str | None = None,
     ) -> None:
-        given = load_scheme(scheme, scheme_options) if isinstance(scheme, str) else scheme
+        self._rule = rule = rule or Rule()
         url = database.url if isinstance(database, Database) else check_url(database)
         self._keys = choose_keys(
-            *(given, similarity, distance, candidates),
+            rule.scheme,
+            rule.similarity,
+            rule.distance,
+            candidates,
             expected_size=expected_size,
             engine=url.get_backend_name(),
         )
@@ -124,14 +109,7 @@ class Index:
         self.database = database
         try:
             self.database.check_secret(None if secret is None else secret_of(secret))
-            self.scheme = keyed(given, self.database.secret)
-            self._rule = Rule.of(
-                *(self.scheme, similarity, distance),
-                facts=facts,
-                known=known,
-                change_similarity=change_similarity,
-                ignored=frozenset(name_of(name).key for name in ignored),
-            )
+            self.scheme = keyed(rule.scheme, self.database.secret)
             self._open()
         except BaseException:
             if self._owns_database:

@@ -191,7 +191,7 @@ def with_changes(
         rows = connection.execute(queries.last_urls, lookup.here(ids=moved)).all()
         for _, claim, key, url in sorted(rows, reverse=True):
             last_urls[claim].append(address_of(key, url))
-    ignored = lookup.rule.ignored
+    ignored = lookup.rule.ignored_keys
     return [
         replace(
             verdict,

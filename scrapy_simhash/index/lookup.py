@@ -123,7 +123,7 @@ class Lookup:
                 self._flips = keys.flips(rule.radius if keys.bits <= 64 else rule.limit)
             except ValueError as error:
                 raise _mismatch(name, keys, str(error)) from error
-        elif (recall := keys.recall(rule.similarity or 1)) < _LEAST_RECALL:
+        elif (recall := keys.recall(rule.threshold or 1)) < _LEAST_RECALL:
             logger.warning(
                 "Namespace %r was made for a higher similarity: its keys (%s) find only %.0f %% of "
                 "the documents of similarity %g. Reset the namespace, or use another one, to find "
@@ -131,7 +131,7 @@ class Lookup:
                 name,
                 keys.id,
                 100 * recall,
-                rule.similarity,
+                rule.threshold,
             )
         self._dialect = dialect
         self._hits = queries.hits_of(dialect, keys.slots)

@@ -4,44 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from scrapy_simhash.db.values import PAGE
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Known, Match
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.keys.plan import choose_limits
 from scrapy_simhash.simhash.measure import candidate_limit
 from scrapy_simhash.simhash.scheme import Scheme, has_shingles, own_distance
+from scrapy_simhash.simhash.shingles import Shingles
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """When two documents are near-duplicates; see the arguments of :class:`Index`."""
+    """When two documents are near-duplicates.
 
-    #: The largest Hamming distance of their fingerprints.
-    limit: int
-    #: The smallest Jaccard similarity of their shingles; None if the distance decides.
-    similarity: float | None = None
+    Attributes:
+        similarity: the least Jaccard similarity of near-duplicates' shingles, 0.7 to 1.
+        distance: instead of a similarity, the largest Hamming distance of near-duplicates, in bits.
+        scheme: of the fingerprints; it may have a distance of its own, or no shingles.
+        facts: "always"; "auto", all on one site and prices across sites; "never".
+        known: "pass" compares each crawl with itself, "drop" with all that is stored; None each
+            document with all others.
+        change_similarity: less similar versions have changed, with `known`.
+        ignored: fields that are no longer read: earlier versions may have them.
+        limit: the largest Hamming distance of two documents that are compared.
+        radius: the distance within which blocks of 64 bits are searched.
+
+    Raises:
+        ValueError: the similarity or the distance is out of range, or the scheme needs a distance.
+    """
+
+    similarity: float = 0.9
+    distance: int | None = None
+    scheme: Scheme = field(default_factory=Shingles, compare=False)
     facts: FactsMode = "auto"
     known: Known | None = None
     change_similarity: float = 1.0
-    #: Hashes of the names of fields that are ignored: an earlier version may have them.
-    ignored: frozenset[int] = frozenset()
-    #: The distance within which blocks of 64 bits are searched.
-    radius: int = field(default=0, compare=False)
+    ignored: tuple[str, ...] = ()
+    limit: int = field(init=False)
+    radius: int = field(init=False, compare=False)
+    #: The hashes of the names in `ignored`.
+    ignored_keys: frozenset[int] = field(init=False, repr=False, compare=False)
 
-    @classmethod
-    def of(
-        cls, scheme: Scheme, similarity: float, distance: int | None = None, **more: Any
-    ) -> Rule:
-        """The rule for a similarity or a distance; raises ValueError as `choose_limits` does.
+    def __post_init__(self) -> None:
+        radius, limit = choose_limits(self.scheme, self.similarity, self.distance)
+        if self.threshold is not None:
+            limit = candidate_limit(self.similarity)
+        object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "radius", radius)
+        ignored_keys = frozenset(name_of(name).key for name in self.ignored)
+        object.__setattr__(self, "ignored_keys", ignored_keys)
 
-        The other arguments are fields of the rule.
-        """
-        radius, limit = choose_limits(scheme, similarity, distance)
-        if distance is None and own_distance(scheme) is None and has_shingles(scheme):
-            return cls(candidate_limit(similarity), similarity, radius=radius, **more)
-        return cls(limit, radius=radius, **more)
+    @property
+    def threshold(self) -> float | None:
+        """The least Jaccard similarity of near-duplicates; None if their distance decides."""
+        if self.distance is not None or own_distance(self.scheme) is not None:
+            return None
+        return self.similarity if has_shingles(self.scheme) else None
 
 
 def compare(

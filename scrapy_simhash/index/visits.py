@@ -180,7 +180,7 @@ def _has_same_facts(
 ) -> bool:
     if row.facts is None or old.facts is None:
         return row.facts == old.facts
-    changed = changed_facts(Facts.unpack(row.facts), Facts.unpack(old.facts), rule.ignored)
+    changed = changed_facts(Facts.unpack(row.facts), Facts.unpack(old.facts), rule.ignored_keys)
     if not with_page:
         changed = {key for key in changed if not key & PAGE_BIT}
     return not (changed if rule.change_similarity == 1 else changed - {REST_KEY})

@@ -91,9 +91,9 @@ class Subject(NamedTuple):
     @property
     def threshold(self) -> float:
         """The similarity of near-duplicates, estimated where the distance decides."""
-        if self.rule.similarity is None:
+        if self.rule.threshold is None:
             return similarity_at(self.rule.limit, self.namespace.bits)
-        return self.rule.similarity
+        return self.rule.threshold
 
     def views(self) -> list[Self]:
         """What the report shows: the run that it opens with, other runs, and all together."""

@@ -67,7 +67,7 @@ def better(call, settings, *options, **given):
 def verdict(settings) -> str:
     """The text of the report."""
     with closing(Database(settings["SIMHASH_DATABASE_URL"])) as database:
-        return " ".join(remarks(read_subject(choose_namespace(database, "stories"), Rule(10, 0.9))))
+        return " ".join(remarks(read_subject(choose_namespace(database, "stories"), Rule())))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

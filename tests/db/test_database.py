@@ -30,6 +30,7 @@ from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemaMismatch
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 on_servers = pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "sqlite"])
@@ -123,7 +124,7 @@ def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path, cont
 
 def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "seen.db"
-    with Index(f"sqlite:///{path}", candidates="blocks", distance=0) as index:
+    with Index(f"sqlite:///{path}", candidates="blocks", rule=Rule(distance=0)) as index:
         index.claim_many({"fingerprint": n, "key": str(n)} for n in range(500))
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -133,7 +134,7 @@ def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
     path.write_bytes(damaged)
     with (
         pytest.raises(IndexUnavailable, match=r"seen\.db.*damaged.*\.recover"),
-        Index(f"sqlite:///{path}", candidates="blocks", distance=0) as index,
+        Index(f"sqlite:///{path}", candidates="blocks", rule=Rule(distance=0)) as index,
     ):
         index.claim(1, key="a")
     assert path.read_bytes() == damaged

@@ -12,7 +12,7 @@ from scrapy_simhash.db.values import CONFIRMED, PAGE, TEXT
 from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Match, Verdict
-from scrapy_simhash.simhash.measure import candidate_limit
+from scrapy_simhash.simhash.measure import candidate_limit, limits
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.simhash.shingles import Shingles
 
@@ -277,12 +277,14 @@ def test_an_exact_document_whose_claim_is_not_known_to_be_stored_is_claimed_agai
 def test_the_rule_judges_by_true_similarities_where_there_are_shingles_and_one_is_asked_for() -> (
     None
 ):
-    how = {"facts": "auto", "known": "drop"}
     shingles, keywords = load_scheme("shingles"), load_scheme("keywords")
-    assert Rule.of(shingles, 0.9, None, **how) == Rule(candidate_limit(0.9), 0.9, "auto", "drop")
-    assert Rule.of(shingles, 0.9, 5, **how) == Rule(5, None, "auto", "drop")
-    assert Rule.of(keywords, 0.9, None, **how) == Rule(3, None, "auto", "drop")
-    assert Rule.of(Shingleless(), 0.9, None, **how).similarity is None
+    for rule, threshold, limit in (
+        (Rule(scheme=shingles), 0.9, candidate_limit(0.9)),
+        (Rule(scheme=shingles, distance=5), None, 5),
+        (Rule(scheme=keywords), None, 3),
+        (Rule(scheme=Shingleless()), None, limits(0.9)[1]),
+    ):
+        assert (rule.threshold, rule.limit) == (threshold, limit)
 
 
 class Shingleless(Shingles):
@@ -305,11 +307,12 @@ def test_where_no_similarity_is_known_the_distance_decides() -> None:
         "duplicate",
         "unique",
     ]
-    assert kinds(Seen(similarity=None), Thing("a", 10), Thing("b", 18)) == ["unique", "duplicate"]
+    assert kinds(Seen(distance=24), Thing("a", 10), Thing("b", 18)) == ["unique", "duplicate"]
 
 
 def test_a_distance_beyond_the_limit_is_not_made_good_by_a_similarity() -> None:
-    assert kinds(Seen(limit=5), Thing("a", 10), Thing("b", 12)) == ["unique", "unique"]
+    assert beside(100, distance=25, jaccard=0.97).kind == "duplicate"
+    assert beside(100, distance=26, jaccard=0.97).kind == "unique"
 
 
 def test_texts_of_few_features_are_near_if_they_are_equal() -> None:
@@ -362,7 +365,7 @@ def beside(size: int, **given: Any) -> Verdict:
         facts[1:],
         [[replace(seen._match(mine, claim), **given)]],
         lambda *_: [],
-        rule=Rule(24, 0.9),
+        rule=Rule(),
         made={},
     )
     return decision

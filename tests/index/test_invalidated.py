@@ -17,6 +17,7 @@ from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import choose_namespace, read_runs
 from scrapy_simhash.history.pairs import count, read_newest, read_page
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_duplicates
 from scrapy_simhash.index.verdict import Document, Duplicate
@@ -66,7 +67,7 @@ def test_nobody_is_a_version_of_what_counts_no_more(db: Database) -> None:
 
 def test_nothing_is_dropped_as_the_same_as_what_counts_no_more(db: Database) -> None:
     """The newest claim of an identity is read even where no key leads to it."""
-    run, index = Run.open(db), Index(db, known="drop")
+    run, index = Run.open(db), Index(db, rule=Rule(known="drop"))
     dead = Index(db, run=run)
     dead.confirm(claim_version(dead, article(1), visit=1))
     assert claim_version(index, article(1), visit=2).claim is None

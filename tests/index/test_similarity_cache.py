@@ -13,6 +13,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.shingles import minhash
 from scrapy_simhash.index import similarity_cache
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import ClaimRow, Document
 from scrapy_simhash.item.evidence import Evidence
@@ -45,7 +46,7 @@ def similarity(one: str, other: str) -> float:
 
 @on_every_engine
 def test_where_texts_are_kept_a_match_has_the_true_similarity(db: Database) -> None:
-    index = Index(db, similarity=0.8)
+    index = Index(db, rule=Rule(similarity=0.8))
     texts = [edited(article(0, 300), edits) for edits in (0, 4, 12, 15)]
     verdicts = index.claim_many({"text": text, "key": text} for text in texts)
     assert [verdict.kind for verdict in verdicts] == ["unique", *["duplicate"] * 3]
@@ -59,7 +60,7 @@ def test_where_texts_are_kept_a_match_has_the_true_similarity(db: Database) -> N
 
 @on_every_engine
 def test_where_no_text_is_kept_it_is_an_estimate_and_marked_as_one(db: Database) -> None:
-    index = Index(db, similarity=0.8, text_budget=0)
+    index = Index(db, rule=Rule(similarity=0.8), text_budget=0)
     text = article(0, 300)
     index.claim(text, key="a")
     for edits, kind in ((0, "duplicate"), (6, "unique")):
@@ -92,7 +93,7 @@ def test_what_is_near_by_its_distance_and_not_by_its_shingles_is_unique(db: Data
 def test_a_scheme_without_shingles_is_asked_for_a_distance_and_tells_what_that_means(
     blocks: Callable[..., Index],
 ) -> None:
-    index = blocks(distance=6)
+    index = blocks(rule=Rule(distance=6))
     index.claim(0, key="a")
     match = index.claim(0b111, key="b").match
     assert match.distance == 3

@@ -20,6 +20,7 @@ from scrapy_simhash.db import schema, statements
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, Duplicate
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
@@ -103,12 +104,12 @@ def test_a_duplicate_whose_commit_was_answered_by_silence_is_kept_once(db: Datab
 def test_a_copy_that_outlived_its_original_is_claimed_once(db: Database) -> None:
     """Its claim is as old as the copy; a retry must know it as its own, to be released."""
     url = db.url.render_as_string(hide_password=False)
-    with Index(url, known="pass") as index:
+    with Index(url, rule=Rule(known="pass")) as index:
         index.confirm(claim_version(index, article(1), "a"))
         copy = claim_version(index, article(1), "b", visit=2)
         document = Document(index.scheme.sketch(article(1)), "b", visit=2, text=article(1))
         index.execute(duplicates=[Duplicate(document, copy.match, "drop", b"x", "dict")])
-    with Index(url, known="pass") as index:
+    with Index(url, rule=Rule(known="pass")) as index:
         lost = fail_after_commit(index.database, lost_connection(db))
         verdict = claim_version(index, article(1), "b", visit=3)
         assert lost
@@ -120,7 +121,7 @@ def test_a_copy_that_outlived_its_original_is_claimed_once(db: Database) -> None
 def test_a_duplicate_that_was_moved_to_a_run_is_recorded_once(db: Database) -> None:
     url = db.url.render_as_string(hide_password=False)
     for visit in range(1, 4):
-        with Index(url, known="drop") as index:
+        with Index(url, rule=Rule(known="drop")) as index:
             claimed = claim_version(index, article(1), "a", visit=2 * visit)
             index.execute(confirm=[claimed])
             copy = claim_version(index, article(1), "b", visit=2 * visit + 1)

@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import (
     delete_outdated,
@@ -73,7 +74,7 @@ def test_an_orphan_is_not_forgotten(db: Database) -> None:
 def test_what_changed_is_forgotten_with_the_texts_kept_for_it(db: Database) -> None:
     for visit in (1, 2, 3):
         run = Run.open(db)
-        index = Index(db, run=run, known="drop")
+        index = Index(db, run=run, rule=Rule(known="drop"))
         index.confirm(claim_version(index, f"{article(1)} version {visit}", visit=visit))
         delete_outdated(index)
         run.close(settled=True, reason="finished")
@@ -92,7 +93,7 @@ def test_what_changed_is_forgotten_with_the_texts_kept_for_it(db: Database) -> N
 
 
 def test_thousands_of_claims_expire(blocks: Callable[..., Index]) -> None:
-    index = blocks(distance=0)
+    index = blocks(rule=Rule(distance=0))
     index.claim_many({"fingerprint": n, "key": str(n)} for n in range(2100))
     assert expire_claims(index, index.database.now() + 1) == 2100
     assert len(index) == 0
@@ -100,7 +101,7 @@ def test_thousands_of_claims_expire(blocks: Callable[..., Index]) -> None:
 
 
 def test_a_reset_forgets_one_namespace(db: Database) -> None:
-    index, other = Index(db, namespace="one", known="drop"), Index(db, namespace="two")
+    index, other = Index(db, namespace="one", rule=Rule(known="drop")), Index(db, namespace="two")
     for visit, text in enumerate((article(5), edited(article(5)))):
         index.confirm(claim_version(index, text, key="changed", visit=visit + 1))
     assert rows(db, schema.changes) == 1

@@ -12,6 +12,7 @@ from servers import ENGINES
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
@@ -67,7 +68,7 @@ def test_an_unstored_own_version_is_claimed_again(db: Database) -> None:
 
 
 def test_with_drop_only_a_changed_version_is_claimed(db: Database) -> None:
-    index = Index(db, known="drop")
+    index = Index(db, rule=Rule(known="drop"))
     index.confirm(claim_version(index, article(1), visit=1))
     assert claim_version(index, article(1), visit=2).claim is None
     assert claim_version(index, edited(article(1)), visit=3).claim is not None
@@ -88,7 +89,7 @@ def drift(steps: int) -> list[str]:
 
 @pytest.mark.parametrize("known", ["pass", "drop", None])
 def test_a_page_that_drifts_is_the_same_at_every_step(db: Database, known: Any) -> None:
-    index = Index(db, known=known, similarity=0.8)
+    index = Index(db, rule=Rule(known=known, similarity=0.8))
     versions = drift(20)
     kinds = []
     for visit, text in enumerate(versions):
@@ -102,7 +103,7 @@ def test_a_page_that_drifts_is_the_same_at_every_step(db: Database, known: Any) 
 
 def test_a_return_to_a_version_before_the_last_is_not_unchanged(db: Database) -> None:
     """With drop, what is stored last decides: a page that goes back has changed again."""
-    index = Index(db, known="drop")
+    index = Index(db, rule=Rule(known="drop"))
     for visit, text in enumerate([article(1), article(2)]):
         index.confirm(claim_version(index, text, visit=visit))
     back = claim_version(index, article(1), visit=3)
