@@ -54,7 +54,7 @@ from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches, row_type
 from scrapy_simhash.corpus.workers import usable_cores
-from scrapy_simhash.db.values import TEXT
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.text.density import density
 from scrapy_simhash.text.html import decode, parse_html
@@ -377,7 +377,7 @@ def decide_sketches(count: int) -> None:
     for column in (rows["fingerprint"], keys, shingles):
         column[copies] = column[of]
     rows["shingles"], rows["hashes"] = 16 * np.arange(count), 16
-    rows["size"], rows["compared_by"] = 100, TEXT
+    rows["size"], rows["compared_by"] = 100, ComparedBy.TEXT
     rows["facts"] = rows["page_sketch"] = -1
     nothing = np.empty(0, np.uint8)
     sketches = Sketches(rows, keys, shingles.tobytes(), nothing, texts=b"", names={})

@@ -37,7 +37,7 @@ from sqlalchemy import text, update
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.values import CONFIRMED
+from scrapy_simhash.db.values import State
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.index import BATCH, Index
 from scrapy_simhash.index.rule import Rule
@@ -164,7 +164,7 @@ def _drop(index: Index, drops: int) -> None:
         for number in numbers:
             claim = verdicts[number % BATCH].claim
             assert claim is not None
-            match = Match(claim._replace(state=CONFIRMED), 2, 0.99)
+            match = Match(claim._replace(state=State.CONFIRMED), 2, 0.99)
             again = item(number, f"{texts[number % BATCH]} {words[number % 9000]}")
             found.append(Duplicate(document(again), match, "drop", *pack(again)))
         index.execute(duplicates=found)
@@ -218,7 +218,7 @@ def fill(index: Index, size: int) -> None:
             url = f"https://example.com/section/{number % 97}/page-{number}.html"
             values = {
                 "namespace": index.id, "id": number + 1, "identity": identities[number],
-                "token": number, "visit": number, "epoch": run, "listing": 0, "run": run,
+                "token": number, "download": number, "epoch": run, "listing": 0, "run": run,
                 "state": 1, "compared_by": 0, "size": 300, "nearest": None,
                 "fingerprint": fingerprints[16 * number : 16 * number + 16],
                 "created": now, "seen": now, "key": url, "url": url,

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch, SchemeMismatch, SettingError
+from scrapy_simhash.exceptions import (
+    FingerprintMismatch,
+    IndexUnavailable,
+    SettingError,
+    TableVersionMismatch,
+)
 
 if TYPE_CHECKING:
     from scrapy_simhash.crawl.components import (
@@ -29,17 +34,17 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Addon",
+    "FingerprintMismatch",
     "Index",
     "IndexUnavailable",
     "Match",
     "NearDuplicateItem",
     "Rule",
-    "SchemaMismatch",
-    "SchemeMismatch",
     "SettingError",
     "SimhashLogStats",
     "SimhashPipeline",
     "SimhashSpiderMiddleware",
+    "TableVersionMismatch",
     "Verdict",
     "distance",
     "fingerprint",

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from itertools import count
 from typing import Any
 
-from scrapy_simhash.db.values import CONFIRMED, EXACT, TEXT
+from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.decide import decide, stands_for
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import ClaimRow, Match, Verdict
@@ -32,7 +32,7 @@ class Thing:
         text: the place of its text; of one that is compared as a whole, its digest.
         facts: values by their names, those that begin with "€" amounts; None for none known.
         url: where it was found.
-        visit: of its identity.
+        download: of its page.
         epoch: of the web.
         listing: the page that lists it with others.
         exact: whether it is compared as a whole.
@@ -44,7 +44,7 @@ class Thing:
     text: int = 0
     facts: tuple[tuple[str, str], ...] | None = ()
     url: str = "http://a.com/"
-    visit: int = 1
+    download: int = 1
     epoch: int = 1
     listing: int = 0
     exact: bool = False
@@ -58,7 +58,7 @@ class Thing:
 
     def again(self, epoch: int = 2) -> Thing:
         """The same thing at a later visit of the web."""
-        return replace(self, visit=self.visit + 1000 * epoch, epoch=epoch)
+        return replace(self, download=self.download + 1000 * epoch, epoch=epoch)
 
 
 def facts_of(values: Mapping[str, str]) -> Facts:
@@ -144,7 +144,7 @@ class Seen:
                 touched = stands_for(claim, row)
                 self.claims[claim.id] = self.claims[claim.id]._replace(
                     token=touched.token,
-                    visit=touched.visit,
+                    download=touched.download,
                     epoch=touched.epoch,
                     listing=touched.listing,
                     identity=touched.identity,
@@ -154,7 +154,7 @@ class Seen:
 
     def confirm(self) -> None:
         """All that was claimed is stored."""
-        self.claims = {id_: row._replace(state=CONFIRMED) for id_, row in self.claims.items()}
+        self.claims = {id_: row._replace(state=State.CONFIRMED) for id_, row in self.claims.items()}
 
     def settle(self) -> None:
         """The crawl has ended: what it replaced is deleted."""
@@ -177,7 +177,7 @@ class Seen:
 
     def _match(self, row: ClaimRow, claim: ClaimRow) -> Match:
         apart = _apart(row.fingerprint, claim.fingerprint)
-        known = self._measured and row.compared_by == claim.compared_by == TEXT
+        known = self._measured and row.compared_by == claim.compared_by == ComparedBy.TEXT
         alike = similarity(row.fingerprint, claim.fingerprint) if known else None
         copies = tuple(self._copies[claim.id])
         return Match(claim, min(128, 3 * apart), alike, copies=copies)
@@ -188,11 +188,11 @@ class Seen:
             namespace=1,
             identity=hash(thing.identity),
             token=token,
-            visit=thing.visit,
+            download=thing.download,
             epoch=thing.epoch,
             listing=thing.listing,
             run=thing.epoch,
-            compared_by=EXACT if thing.exact else TEXT,
+            compared_by=ComparedBy.EXACT if thing.exact else ComparedBy.TEXT,
             fingerprint=thing.text.to_bytes(16, "big"),
             size=thing.size,
             created=float(token),

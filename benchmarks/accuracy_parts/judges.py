@@ -94,7 +94,7 @@ PLUGIN = (
 
 def _page(number: int, visit: Visit) -> Page:
     response = HtmlResponse(visit.url, body=visit.page or b"", request=Request(visit.url))
-    return tracked(response, key=str(number), visit=number)
+    return tracked(response, key=str(number), download=number)
 
 
 def _batches(visits: list[tuple[int, Visit]]) -> Iterator[list[tuple[int, Visit]]]:

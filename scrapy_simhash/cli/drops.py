@@ -12,7 +12,7 @@ from scrapy_simhash.cli.arguments import add_database, add_lines, add_run
 from scrapy_simhash.cli.output import format_similarity, write_lines
 from scrapy_simhash.cli.printing import in_values
 from scrapy_simhash.cli.project import Project
-from scrapy_simhash.db.values import EXACT, PAGE, SAME
+from scrapy_simhash.db.values import SAME, ComparedBy
 from scrapy_simhash.history.namespaces import find_run
 from scrapy_simhash.history.pairs import KEPT, Pair, read_pairs, with_contents
 from scrapy_simhash.history.sql import NamespaceRow
@@ -117,10 +117,10 @@ def _reason(pair: Pair) -> str:
         return in_words(pair.differs)
     if pair.action == SAME:
         return "unchanged"
-    if pair.compared_by == EXACT:
+    if pair.compared_by == ComparedBy.EXACT:
         reason = "equal items"
     else:
-        what = "main texts" if pair.compared_by == PAGE else "texts"
+        what = "main texts" if pair.compared_by == ComparedBy.PAGE else "texts"
         is_same = pair.similarity == 1 and not pair.estimated
         reason = f"{'equal' if is_same else 'similar'} {what}"
     return f"{reason}, but the original was not stored in the end" if pair.orphaned else reason

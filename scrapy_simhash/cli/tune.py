@@ -44,8 +44,11 @@ _LIMIT = 50_000
 # In the table.
 _SIMILARITIES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 
-# Borderline pairs on each side of the present threshold, and characters shown of a difference.
-_EXAMPLES, _SHOWN = 3, 500
+# Borderline pairs on each side of the present threshold.
+_EXAMPLES = 3
+
+# Characters shown of a difference.
+_SHOWN = 500
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -106,9 +109,9 @@ def tuned(project: Project, namespace: NamespaceRow, run: int | None = None) -> 
         if 0 <= number < len(tried) - 1:
             stricter = tried[number + 1]
             least = stricter.threshold or similarity_at(stricter.limit, scheme.bits)
-            found = borderline(decisions[number], decisions[number + 1], least, counted)
-            closest = found[:: 1 if number == present else -1][:_EXAMPLES]
-            pairs = [(rows[one], rows[other], near) for one, other, near in closest]
+            dropped = borderline(decisions[number], decisions[number + 1], least, counted)
+            closest = dropped[:: 1 if number == present else -1][:_EXAMPLES]
+            pairs = [(rows[number], rows[match], near) for number, match, near in closest]
             names = {"dropped_at": threshold(tried[number]), "kept_at": threshold(stricter)}
             steps.append({**names, "pairs": _described(namespace, pairs)})
     return {
@@ -118,7 +121,8 @@ def tuned(project: Project, namespace: NamespaceRow, run: int | None = None) -> 
         "left_out": int((~has_text).sum()) + max(0, namespace.size - _LIMIT),
         "setting": "SIMHASH_SIMILARITY" if rule.threshold else "SIMHASH_DISTANCE",
         "levels": [
-            _counts(level, one.kept[counted]) for level, one in zip(tried, decisions, strict=True)
+            _counts(level, decided.kept[counted])
+            for level, decided in zip(tried, decisions, strict=True)
         ],
         "present": threshold(rule),
         "borderline": steps,
@@ -155,8 +159,8 @@ def borderline(
     is_below = looser.similarities < np.float32(least)
     numbers = np.flatnonzero(counted & ~looser.kept & stricter.kept & is_below)
     columns = (numbers, looser.matches[numbers], looser.similarities[numbers])
-    found = zip(*(column.tolist() for column in columns), strict=True)
-    return sorted(found, key=lambda one: one[2])
+    pairs = zip(*(column.tolist() for column in columns), strict=True)
+    return sorted(pairs, key=lambda pair: pair[2])
 
 
 def _described(
@@ -184,8 +188,12 @@ def print_tuned(figures: Mapping[str, Any]) -> None:
     """Print the table and the borderline pairs."""
     name, now = figures["setting"].removeprefix("SIMHASH_").lower(), figures["present"]
     rows = [
-        (one["threshold"] + " (now)" * (one["threshold"] == now), one["dropped"], one["kept"])
-        for one in figures["levels"]
+        (
+            level["threshold"] + " (now)" * (level["threshold"] == now),
+            level["dropped"],
+            level["kept"],
+        )
+        for level in figures["levels"]
     ]
     print_table((name, "dropped", "kept"), rows)
     console = open_console()

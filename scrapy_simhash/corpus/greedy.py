@@ -31,8 +31,9 @@ from scrapy_simhash.simhash.measure import common, hamming
 
 #: The most documents to decide on together.
 STEP = 4096
-# Rows to cache, and shingles: 16 MiB.
-_ROWS, _HELD = 1 << 14, 2 << 20
+_CACHED_ROWS = 1 << 14
+# 16 MiB.
+_CACHED_SHINGLES = 2 << 20
 # Copies of one document and site that the next one is compared with.
 _COPIES = 4
 
@@ -103,8 +104,8 @@ class Greedy:
         self._latest: dict[int, tuple[int, ...]] = {}
         self._copies = _Copies()
         self._held: dict[int, NDArray[np.uint64]] = {}
-        self._most = _HELD
-        self._row = lru_cache(_ROWS)(self._read_row)
+        self._most = _CACHED_SHINGLES
+        self._row = lru_cache(_CACHED_ROWS)(self._read_row)
 
     def add(self, sketches: Sketches, numbers: NDArray[np.uint32], reference: int = 0) -> None:
         """Decide on further documents.
@@ -297,7 +298,7 @@ class Greedy:
         if (found := self._held.get(place)) is None:
             if self._most <= 0:
                 self._held.clear()
-                self._most = _HELD
+                self._most = _CACHED_SHINGLES
             found = self._held[place] = self._sketches.shingles(int(self._numbers[place]))
             self._most -= found.size
         return found

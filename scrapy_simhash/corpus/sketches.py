@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash import native
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.db.values import CONFIRMED, TEXT, storable
+from scrapy_simhash.db.values import ComparedBy, State, storable
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.tokens import fold_table
 from scrapy_simhash.index.batch import digest_of, how_compared, identity_hash, whole_key
@@ -157,7 +157,7 @@ def lay_out(rows: NDArray[np.void]) -> None:
 def _is_text(document: Document) -> bool:
     """Whether it has no facts but the numbers of its text, and is one of its kind on its page."""
     return (
-        how_compared(document) == TEXT
+        how_compared(document) == ComparedBy.TEXT
         and document.sketch.shingles is not None
         and document.facts is not None
         and document.page_sketch is None
@@ -339,7 +339,7 @@ class Sketches:
         return ClaimRow(
             id=place + 1,
             token=place,
-            state=CONFIRMED,
+            state=State.CONFIRMED,
             url=url.decode(),
             digest=mine["digest"] if mine["has_digest"] else None,
             facts=facts,

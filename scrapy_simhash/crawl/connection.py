@@ -178,8 +178,8 @@ class CrawlDatabase:
         figures.sizes = {namespace: len(index) for namespace, index in self._indexes.items()}
         counts = Counter[str]()
         for index in self._indexes.values():
-            found = asdict(index.lookup.counts)
-            counts.update({name: found[field] for name, field in _COUNTED.items()})
+            own_counts = asdict(index.lookup.counts)
+            counts.update({name: own_counts[field] for name, field in _COUNTED.items()})
         row = schema.duplicates.c
         # Those that were only reported are stored.
         orphans = (row.run == self.run.id, row.action != "report", is_orphan())

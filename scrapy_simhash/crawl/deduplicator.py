@@ -255,8 +255,8 @@ def _message(kind: str, document: Document, match: Match) -> str:
     about = "about " if match.estimated else ""
     near = "equal" if document.exact else f"similarity {about}{match.similarity:.2f}"
     which = document.key if document.exact or not document.url else document.url
-    mine, other = (shortened(name, 2000) for name in (which, match.url or match.key))
+    name, other = (shortened(name, 2000) for name in (which, match.url or match.key))
     return (
-        f"{mine}: {what} {other} ({near}, distance {match.distance}, "
+        f"{name}: {what} {other} ({near}, distance {match.distance}, "
         f"first seen {match.first_seen:%Y-%m-%d %H:%M:%S} UTC)"
     )

@@ -34,16 +34,19 @@ Reason = Literal[NoText, "disabled", "error_page", "too_short", "unreadable"]
 
 #: A text of fewer features on a page that is so many times larger is a shell, a consent wall or
 #: what the parser saved of a hostile page: the same for many different pages.
-_SHELL_FEATURES, _SHELL_RATIO = 32, 500
+_SHELL_FEATURES = 32
+_SHELL_RATIO = 500
 
-# Pages of a host whose items are looked at, which of those behind them, and hosts to remember.
-_FIRST, _EACH, _HOSTS = 16, 8, 1024
+# Pages of a host whose items are looked at: the first ones, and each so many behind them.
+_FIRST_PAGES = 16
+_EACH_PAGE = 8
+_REMEMBERED_HOSTS = 1024
 
 #: Digests of fewer bits may collide.
 _DIGEST_BITS = 64
 
 
-_UNKNOWN = Sketch(None, 0, None)
+_NO_SKETCH = Sketch(None, 0, None)
 
 
 @dataclass(eq=False)
@@ -74,8 +77,8 @@ class DocumentMaker:
             content = self._read(item, page, says)
             if content.digest is None:
                 return "unreadable"
-            key, visit = self._identity(page, content)
-            document = Document(_UNKNOWN, key, page.url, visit=visit)
+            key, download = self._identity(page, content)
+            document = Document(_NO_SKETCH, key, page.url, download=download)
             reason = self._add_text(document, page, content, says)
             declared = says.declared if page.has_one_item else {}
         if page.has_one_item:
@@ -92,7 +95,7 @@ class DocumentMaker:
         else:
             # As an earlier visit may know it: its callback does not always wait.
             document.alias = page.key if page.may_have_more else None
-            document.listing = page.visit if content.address is not None else 0
+            document.listing = page.download if content.address is not None else 0
         document.digest = digest_on(content, page.url)
         document.published = content.published
         if content.published is None:
@@ -122,7 +125,9 @@ class DocumentMaker:
             content = says.content
             if isinstance(content, str):
                 return content
-            document = Document(_UNKNOWN, page.key, page.url, visit=page.visit, text=content.text)
+            document = Document(
+                _NO_SKETCH, page.key, page.url, download=page.download, text=content.text
+            )
             document.facts, document.page_sketch = says.facts, content.page_sketch
         return self._add_sketch(document, page) or document
 
@@ -194,15 +199,15 @@ class DocumentMaker:
         """
         if not text:
             return None
-        if len(self._cuts) > _HOSTS:
+        if len(self._cuts) > _REMEMBERED_HOSTS:
             self._cuts.clear()
-        found = self._cuts.setdefault(urlsplit(page.url).netloc, [0, 0, 0])
-        found[0] += 1
-        if found[1] >= _FIRST and not found[2] and found[0] % _EACH:
+        counts = self._cuts.setdefault(urlsplit(page.url).netloc, [0, 0, 0])
+        counts[0] += 1
+        if counts[1] >= _FIRST_PAGES and not counts[2] and counts[0] % _EACH_PAGE:
             return None
         cut = says.cut(text)
-        found[1] += 1
-        found[2] += cut is not None
+        counts[1] += 1
+        counts[2] += cut is not None
         return cut
 
     def _add_digest(
@@ -252,7 +257,7 @@ class DocumentMaker:
         return None
 
     def _identity(self, page: Page, content: ItemContent) -> tuple[str, int | None]:
-        """Whose claim it is: a key, and which visit this is; None for that of the crawl.
+        """Whose claim it is: a key, and a number of a download; see :class:`Document`.
 
         An item that is alone is known by its page: fetched again, it is the same item. So is the
         first one of a callback that waits, if it has the URL of the page. An item of a list is
@@ -261,7 +266,7 @@ class DocumentMaker:
         key = key_on(content, page.url)
         is_of_page = page.may_have_more and content.names_page and key is None
         if is_of_page or (page.has_one_item and (self.settings.key is None or key is None)):
-            return page.key, page.visit
+            return page.key, page.download
         if key is not None:
             return key, None
         return f"item:{cast('bytes', digest_on(content, page.url)).hex()}", None

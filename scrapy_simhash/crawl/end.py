@@ -31,16 +31,16 @@ logger = logging.getLogger(__name__)
 _STATUSES = ("new", "changed", "moved", "unchanged", "removed", "back")
 
 # Fields that are logged.
-_LOGGED = 10
+_LOGGED_FIELDS = 10
 
 # The statuses of responses by which a site says that a page is gone.
-_GONE = (404, 410)
+_GONE_STATUSES = (404, 410)
 
 # Requests that deltafetch has skipped, as an earlier crawl has made them.
-_SKIPPED = "deltafetch/skipped"
+_SKIPPED_REQUESTS = "deltafetch/skipped"
 
 # A retry of a failed response or download: "503 Service Unavailable", "twisted.internet...".
-_FAILED = re.compile(r"[45]\d\d |\w+\.")
+_FAILED_RETRY = re.compile(r"[45]\d\d |\w+\.")
 
 
 @dataclass(eq=False)
@@ -66,7 +66,7 @@ class CrawlEnd:
     def response_received(self, response: Response, request: Request) -> None:
         """Handle the signal."""
         fingerprinter = self.crawler.request_fingerprinter
-        if response.status in _GONE and fingerprinter is not None:
+        if response.status in _GONE_STATUSES and fingerprinter is not None:
             self.gone.add(identity_hash(fingerprinter.fingerprint(request).hex()))
 
     async def spider_closed(self, reason: str) -> None:
@@ -107,13 +107,15 @@ class CrawlEnd:
             # No crawl needs it before its end.
             from scrapy_simhash.report.verdict import field_label  # noqa: PLC0415
 
-            named = [f"{field_label(name)} {count}" for name, count in kept.most_common(_LOGGED)]
+            named = [
+                f"{field_label(name)} {count}" for name, count in kept.most_common(_LOGGED_FIELDS)
+            ]
             logger.info(
                 "Kept %d similar %s whose values differ: %s%s. To see both values: %s",
                 kept.total(),
                 plural(kept.total(), "item"),
                 ", ".join(named),
-                ", ..." if len(kept) > _LOGGED else "",
+                ", ..." if len(kept) > _LOGGED_FIELDS else "",
                 self._command(f"drops --kept --run {run}"),
             )
 
@@ -260,15 +262,15 @@ def _failures(stats: Mapping[str, Any]) -> int:
     failed = 0
     for name, value in stats.items():
         kind, _, which = str(name).rpartition("/")
-        is_bad = which.isdigit() and int(which) >= 400 and int(which) not in _GONE
+        is_bad = which.isdigit() and int(which) >= 400 and int(which) not in _GONE_STATUSES
         if (
             (kind == "downloader/response_status_count" and is_bad)
             or kind == "downloader/exception_type_count"
-            or name == _SKIPPED
+            or name == _SKIPPED_REQUESTS
         ):
             failed += value
         elif name == "robotstxt/forbidden" or (
-            kind == "retry/reason_count" and _FAILED.match(which)
+            kind == "retry/reason_count" and _FAILED_RETRY.match(which)
         ):
             failed -= value
     return failed

@@ -23,12 +23,14 @@ from scrapy_simhash.index.recovery import HEARTBEAT
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two small steps of clearing up while there is nothing else to do, and for which
-#: it is done at the end.
-_TIDY, _TIDY_LAST = 0.05, 1.0
-#: Seconds between two probes of an unavailable database; and of one that refuses us: servers take
-#: many wrong passwords for an attack.
-_PROBE, _PROBE_UNUSABLE = 0.5, 30.0
+#: Seconds between two small steps of clearing up while there is nothing else to do.
+_TIDY_PAUSE = 0.05
+#: Seconds for which it is cleared up at the end.
+_TIDY_AT_END = 1.0
+#: Seconds between two probes of an unavailable database.
+_PROBE_PAUSE = 0.5
+#: Of one that refuses us: servers take many wrong passwords for an attack.
+_PROBE_PAUSE_UNUSABLE = 30.0
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +78,9 @@ class CircuitBreaker:
         now = time.monotonic()
         if self.error is None:
             self._failed_at = now
-        self._next_probe = now + (_PROBE_UNUSABLE if isinstance(error, IndexUnusable) else _PROBE)
+        self._next_probe = now + (
+            _PROBE_PAUSE_UNUSABLE if isinstance(error, IndexUnusable) else _PROBE_PAUSE
+        )
         self.error = error
 
     def note_answer(self) -> None:
@@ -114,7 +118,7 @@ class DatabaseThread:
                     logger.exception("The index's thread failed; it goes on")
                 self._has_failed = True
                 # An error that repeats must not keep a processor busy.
-                time.sleep(_PROBE)
+                time.sleep(_PROBE_PAUSE)
                 continue
             self.breaker.turns += 1
             if self._is_gone():
@@ -150,7 +154,7 @@ class DatabaseThread:
             return self.breaker.idle
         if self._backlog:
             return 0.0
-        return _TIDY if self._is_untidy else HEARTBEAT
+        return _TIDY_PAUSE if self._is_untidy else HEARTBEAT
 
     def _do_jobs(self, jobs: list[Job]) -> None:
         by_namespace: defaultdict[str, list[Job]] = defaultdict(list)
@@ -290,7 +294,7 @@ class DatabaseThread:
     def _count_claims(self) -> bool:
         """Count the claims, as far as the database answers."""
         if self.breaker.error is None:
-            self._tidy(_TIDY_LAST)
+            self._tidy(_TIDY_AT_END)
             self._send_heartbeat()
         if self._database is not None:
             with suppress(Exception):

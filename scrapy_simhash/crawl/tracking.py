@@ -42,7 +42,8 @@ class Page:
     #: The response, if Scrapy still has it. Items of start() and of errbacks have none.
     source: Callable[[], Response | None] = lambda: None
     key: str = ""
-    visit: int = 0
+    #: A random number of this download.
+    download: int = 0
     compare: Compare | None = None  # overrides SIMHASH_COMPARE
     is_left_alone: bool = False  # the request disables the check
     items: int = 0

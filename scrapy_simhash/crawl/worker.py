@@ -31,10 +31,10 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 #: How many times the timeout the end of a crawl may take, where others keep the database busy.
-_END = 10
+_END_TIMEOUTS = 10
 
 #: A timer that is later than this, in seconds, shows that the event loop was blocked.
-_BLOCKED = 1.0
+_BLOCKED_SECONDS = 1.0
 
 
 class Worker:
@@ -43,7 +43,7 @@ class Worker:
     `connect` opens the database, given where to note that it works; it is called in the thread, for
     the first job, and again after it failed. Whatever waits for an answer raises IndexUnavailable
     after `timeout` seconds in which the database does not show that it works, IndexUnusable where
-    waiting would not help, SchemeMismatch or SchemaMismatch if the database holds something else.
+    waiting would not help, IndexMismatch if the database holds something else.
     """
 
     def __init__(self, connect: Callable[[Liveness], CrawlDatabase], timeout: float) -> None:
@@ -51,7 +51,7 @@ class Worker:
         self.figures, self._breaker = self._work.figures, self._work.breaker
         self._timeout = timeout
         #: What is left for the end: while the database does not show that it works, and at most.
-        self._left, self._at_most = timeout, _END * timeout
+        self._left, self._at_most = timeout, _END_TIMEOUTS * timeout
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
@@ -217,7 +217,7 @@ async def _wait_while_alive(
             now = time.monotonic()
             if future.done() or now >= started + at_most:
                 raise
-            if now - end > _BLOCKED:
+            if now - end > _BLOCKED_SECONDS:
                 seen = now
             elif now >= max(seen, liveness.last) + timeout:
                 raise

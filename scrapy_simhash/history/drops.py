@@ -11,7 +11,7 @@ from sqlalchemy import exists, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
-from scrapy_simhash.db.values import CONFIRMED, SAME
+from scrapy_simhash.db.values import SAME, State
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.pairs import Pair, select_dropped
 from scrapy_simhash.history.sql import NamespaceRow
@@ -73,7 +73,7 @@ def better_items(namespace: NamespaceRow, criteria: Sequence[Criterion]) -> list
     version. Pages that have a stored item by now, and groups without one, are left out.
     """
     claim, other = sql.claims, sql.others.c
-    is_stored = claim.state == CONFIRMED
+    is_stored = claim.state == State.CONFIRMED
     versions = select(
         claim.id, claim.origin, claim.quality, claim.key, url_of(schema.claims)
     ).where(*sql.claims_of(namespace), is_stored, claim.origin != claim.id)
@@ -81,7 +81,7 @@ def better_items(namespace: NamespaceRow, criteria: Sequence[Criterion]) -> list
     has_own = exists().where(
         other.namespace == sql.drops.namespace,
         other.identity == sql.drops.identity,
-        other.state == CONFIRMED,
+        other.state == State.CONFIRMED,
         is_valid(sql.others),
     )
     query = select_dropped.where(

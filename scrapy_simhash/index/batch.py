@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.db.values import EXACT, PAGE, TEXT, storable
+from scrapy_simhash.db.values import ComparedBy, storable
 from scrapy_simhash.features.shingles import minhash
 from scrapy_simhash.index.verdict import ClaimRow, Document
 from scrapy_simhash.keys.bands import Bands
@@ -58,7 +58,7 @@ class Batch:
                 continue
             if (identity := identity_hash(document.alias)) in newest:
                 key = storable(document.alias)
-                rows[number] = row._replace(identity=identity, key=key, visit=row.epoch)
+                rows[number] = row._replace(identity=identity, key=key, download=row.epoch)
         return self if rows == self.rows else replace(self, rows=rows)
 
 
@@ -119,7 +119,7 @@ def document_row(document: Document, claimant: ClaimRow, width: int) -> ClaimRow
     return claimant._replace(
         identity=identity_hash(document.key),
         token=document.token,
-        visit=claimant.epoch if document.visit is None else document.visit,
+        download=claimant.epoch if document.download is None else document.download,
         listing=document.listing,
         compared_by=how_compared(document),
         fingerprint=cast("int", document.sketch.fingerprint).to_bytes(width, "big"),
@@ -165,8 +165,8 @@ def text_digest_of(document: Document) -> int:
 def how_compared(document: Document) -> int:
     """What a document is compared by: its text, its page, or all of it."""
     if document.exact:
-        return EXACT
-    return TEXT if document.page_sketch is None else PAGE
+        return ComparedBy.EXACT
+    return ComparedBy.TEXT if document.page_sketch is None else ComparedBy.PAGE
 
 
 def pack_keys(keys: Sequence[KeyRow]) -> bytes:

@@ -89,7 +89,7 @@ class Work:
             else:
                 self._release.append(claim)
         self._texts = _compressed(wanted, keep=budgets[0] > 0)
-        texts = _compressed([one.document for one in duplicates], keep=budgets[0] > 0)
+        texts = _compressed([duplicate.document for duplicate in duplicates], keep=budgets[0] > 0)
         rows = [_duplicate_row(duplicate, claimant, lookup) for duplicate in duplicates]
         #: Rows, each with its compressed text.
         self._duplicates = list(zip(rows, texts, strict=True))
@@ -105,7 +105,7 @@ class Work:
         try:
             decided = counter = None
             if batch is not None:
-                candidates = self._database.read(lambda one: lookup.read(one, batch))
+                candidates = self._database.read(lambda connection: lookup.read(connection, batch))
                 counter = candidates.counter
                 decided = self._decide(candidates, first_number(counter))
             work = partial(self._execute, decided)

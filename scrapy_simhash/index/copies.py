@@ -14,7 +14,7 @@ from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.index.visits import may_be_one_site
 
 # Claims whose copies are remembered until these are recorded.
-_REMEMBERED = 1024
+_REMEMBERED_CLAIMS = 1024
 
 
 class Copies:
@@ -32,7 +32,7 @@ class Copies:
         for claim, row in copies:
             if row.facts and not may_be_one_site(row.url, claim.url):
                 self._noted.setdefault(claim.id, deque(maxlen=queries.COPIES)).append(row)
-        while len(self._noted) > _REMEMBERED:
+        while len(self._noted) > _REMEMBERED_CLAIMS:
             del self._noted[next(iter(self._noted))]
 
     def read(

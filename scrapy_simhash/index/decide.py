@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from types import MappingProxyType
 
-from scrapy_simhash.db.values import EXACT
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import PASSAGE, Changes
 from scrapy_simhash.index.rule import Rule, are_equal
 from scrapy_simhash.index.verdict import (
@@ -68,7 +68,7 @@ WORDS = 4_000_000
 NOT_COMPARED = "(not compared)"
 
 # Items of one site that are compared with each other, to see whether they share a text.
-_SHARING = 8
+_COMPARED_ITEMS = 8
 
 
 def decide(
@@ -160,7 +160,7 @@ def _is_similar(row: ClaimRow, match: Match, rule: Rule) -> bool:
     claim = match.row
     if are_equal(row, claim):
         return True
-    if EXACT in (row.compared_by, claim.compared_by):
+    if ComparedBy.EXACT in (row.compared_by, claim.compared_by):
         return False
     few = min(row.size, claim.size) < FEW_FEATURES
     if match.distance > (0 if few else rule.limit):
@@ -286,7 +286,7 @@ def _relations(
     if here and Relation.ONE_TITLE in relations and (match.jaccard or 0.0) >= CLOSE:
         relations.add(Relation.CLOSE)
     # Items of one list, and answers to forms, share a URL and are different items.
-    are_alone = row.visit != row.epoch and other.visit != other.epoch
+    are_alone = row.download != row.epoch and other.download != other.epoch
     if are_alone and row.url not in ("", other.url) and (view := view_of(row.url, other.url)):
         relations.add(Relation.VIEW)
         if view == "translated":
@@ -325,7 +325,7 @@ def sharing_sites(row: ClaimRow, facts: Facts | None, similar: Sequence[Match]) 
             items_of_sites[site(item.url)][item.identity] = item
     shared = set[str]()
     for name, items in items_of_sites.items():
-        some = [Facts.unpack(item.facts or b"") for item in islice(items.values(), _SHARING)]
+        some = [Facts.unpack(item.facts or b"") for item in islice(items.values(), _COMPARED_ITEMS)]
         if any(are_two_items(*pair) for pair in combinations(some, 2)):
             shared.add(name)
     return frozenset(shared)

@@ -21,7 +21,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.transactions import Database, read_secret
 from scrapy_simhash.db.values import check_name, secret_of, storable
-from scrapy_simhash.exceptions import IndexUnavailable, NamespaceGone, SchemeMismatch
+from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnavailable, NamespaceGone
 from scrapy_simhash.index.batch import bare_sketch
 from scrapy_simhash.index.claiming import Work
 from scrapy_simhash.index.comparing import nearest_claims, preview
@@ -65,7 +65,7 @@ class Index:
 
     Raises:
         ValueError: an argument is out of range, or the URL can't be read.
-        SchemeMismatch: the secret, scheme or keys of the database or namespace are different.
+        FingerprintMismatch: the secret, scheme or keys of the database or namespace are different.
         IndexUnavailable: the database does not answer.
 
     >>> with Index("sqlite://") as index:
@@ -145,7 +145,7 @@ class Index:
         """The number of claims, pending and confirmed."""
         row = schema.namespaces.c
         size = select(row.size - invalidated_count(row.id)).where(row.id == self.id)
-        return self.database.read(lambda one: one.scalar(size)) or 0
+        return self.database.read(lambda connection: connection.scalar(size)) or 0
 
     def close(self) -> None:
         """Close the run and the database, unless they were given; confirmed claims are final."""
@@ -300,7 +300,7 @@ def open_namespace(
 
     Raises:
         ValueError: the name can't be stored.
-        SchemeMismatch: it has another scheme, or the database another secret than before.
+        FingerprintMismatch: it has another scheme, or the database another secret than before.
         IndexUnavailable: the database does not answer.
     """
     columns = {
@@ -313,7 +313,7 @@ def open_namespace(
     def find_or_make(connection: Connection) -> Row[Any]:
         if read_secret(connection) != database.secret:
             # Everything prepared so far was made with the old one.
-            raise SchemeMismatch(f"{database} was reset and has another secret now")
+            raise FingerprintMismatch(f"{database} was reset and has another secret now")
         wanted = select(schema.namespaces).where(schema.namespaces.c.name == name)
         if row := connection.execute(wanted).one_or_none():
             return row
@@ -329,7 +329,7 @@ def open_namespace(
         # Another process has created it at the same moment.
         row = database.transact(find_or_make)
     if row.scheme != scheme:
-        raise SchemeMismatch(
+        raise FingerprintMismatch(
             f"namespace {name!r} of {database} holds fingerprints of the scheme {row.scheme!r}, "
             f"this one is {scheme!r}: they can't be compared. Use another namespace, the old "
             f"scheme, or start over: scrapy simhash reset --namespace {name}"

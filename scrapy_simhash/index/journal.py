@@ -49,19 +49,19 @@ def find_removed(
     """
     if not (everything or pages):
         return 0
-    found = database.read(partial(_missing, namespace, run))
-    numbers = [number for number, identity in found if everything or identity in pages]
+    claims = database.read(partial(_missing, namespace, run))
+    numbers = [number for number, identity in claims if everything or identity in pages]
     in_parts(database, namespace, numbers, partial(_mark, database, namespace, run))
     return len(numbers)
 
 
-def _missing(namespace: int, mine: Run, connection: Connection) -> list[tuple[int, int]]:
+def _missing(namespace: int, this_run: Run, connection: Connection) -> list[tuple[int, int]]:
     """The claims whose group was not met, with their identities; one of each group."""
     row, run, this = schema.claims.c, schema.runs.c, schema.runs.alias("mine")
     duplicate = schema.duplicates.c
-    of_visit = select(run.id).where(run.epoch == mine.epoch)
+    of_visit = select(run.id).where(run.epoch == this_run.epoch)
     alike = (run.spider == this.c.spider, run.arguments == this.c.arguments)
-    before = select(run.id).where(this.c.id == mine.id, *alike, run.epoch != mine.epoch)
+    before = select(run.id).where(this.c.id == this_run.id, *alike, run.epoch != this_run.epoch)
     met = select(row.origin).where(row.namespace == namespace, row.met.in_(of_visit))
     met_as_copy = (
         select(row.origin)
@@ -76,7 +76,7 @@ def _missing(namespace: int, mine: Run, connection: Connection) -> list[tuple[in
         .order_by(row.id)
     )
     # The newest claim of each group.
-    groups = {found.origin: (found.id, found.identity) for found in connection.execute(wanted)}
+    groups = {claim.origin: (claim.id, claim.identity) for claim in connection.execute(wanted)}
     return sorted(groups.values())
 
 
@@ -142,13 +142,13 @@ def record(
     """
     if rows and retried:
         row = schema.changes.c
-        numbers = {"numbers": [one["id"] for one in rows]}
-        mine = select(row.id).where(
+        numbers = {"numbers": [entry["id"] for entry in rows]}
+        known = select(row.id).where(
             row.namespace == rows[0]["namespace"],
             is_in(row.id, "numbers"),
         )
-        written = set(connection.execute(mine, numbers).scalars())
-        rows = [one for one in rows if one["id"] not in written]
+        written = set(connection.execute(known, numbers).scalars())
+        rows = [entry for entry in rows if entry["id"] not in written]
     if rows:
         connection.execute(insert(schema.changes), list(rows))
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from scrapy_simhash.exceptions import NamespaceGone, SchemeMismatch
+from scrapy_simhash.exceptions import FingerprintMismatch, NamespaceGone
 from scrapy_simhash.features.shingles import among
 from scrapy_simhash.index import queries
 from scrapy_simhash.index.batch import (
@@ -90,7 +90,7 @@ class Lookup:
         note_work: called between two comparisons of texts, which may take long.
 
     Raises:
-        SchemeMismatch: its keys do not serve these settings.
+        FingerprintMismatch: its keys do not serve these settings.
     """
 
     def __init__(
@@ -329,8 +329,8 @@ class Lookup:
             self.similarities.add(dict(texts.all()))
 
 
-def _mismatch(name: str, keys: Bands | Blocks, why: str) -> SchemeMismatch:
-    return SchemeMismatch(
+def _mismatch(name: str, keys: Bands | Blocks, why: str) -> FingerprintMismatch:
+    return FingerprintMismatch(
         f"namespace {name!r} was made with the keys {keys.id!r}: {why}. The keys of a "
         "namespace can't be changed. Use another namespace, the old settings, or start over: "
         f"scrapy simhash reset --namespace {name}"

@@ -73,8 +73,8 @@ def claims_where(
 ) -> list[ClaimRow]:
     """Claims of a namespace under conditions, in the order of their numbers; for rare queries."""
     wanted = sa.select(*_row).where(_claims.namespace == namespace, *conditions)
-    found = connection.execute(wanted.order_by(_claims.id).limit(limit), lists)
-    return [ClaimRow._make(row) for row in found]
+    rows = connection.execute(wanted.order_by(_claims.id).limit(limit), lists)
+    return [ClaimRow._make(row) for row in rows]
 
 
 @cache
@@ -94,10 +94,10 @@ def hits_of(dialect: str, slots: int) -> sa.CompoundSelect[Any]:
         .where(_here, is_in(_claims.identity, "identities"), is_valid())
         .group_by(_claims.identity)
     )
-    found = sa.select(
+    duplicates = sa.select(
         _number(Source.DUPLICATE_BY_IDENTITY), _duplicates.identity, _duplicates.id
     ).where(_of_duplicates, is_in(_duplicates.identity, "identities"))
-    return sa.union_all(counter, newest, found, *_key_rows(dialect, slots))
+    return sa.union_all(counter, newest, duplicates, *_key_rows(dialect, slots))
 
 
 def _key_rows(dialect: str, slots: int) -> list[sa.Select[Any]]:
@@ -112,8 +112,8 @@ def _key_rows(dialect: str, slots: int) -> list[sa.Select[Any]]:
         every, half = numbers_parameter("keys").c.value, _number(32)
         # A shift to the right keeps the sign.
         pairs = sa.select(every.op(">>")(half), every.op("<<")(half).op(">>")(half))
-        found = sa.tuple_(keys.slot, keys.key).in_(pairs)
-        return [sa.select(keys.slot, keys.key, keys.claim).where(here, found)]
+        is_asked = sa.tuple_(keys.slot, keys.key).in_(pairs)
+        return [sa.select(keys.slot, keys.key, keys.claim).where(here, is_asked)]
     return [
         sa.select(number.label("slot"), keys.key, keys.claim).where(
             here, keys.slot == number, is_in(keys.key, f"keys{slot}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from scrapy_simhash.db.values import PAGE
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Known, Match
 from scrapy_simhash.item.names import name_of
@@ -102,6 +102,6 @@ def fingerprint_distance(row: ClaimRow, claim: ClaimRow) -> int:
 
 def are_equal(row: ClaimRow, claim: ClaimRow) -> bool:
     """Whether two items are exactly equal; False if they are compared by their pages."""
-    if row.compared_by == claim.compared_by == PAGE or row.digest is None:
+    if row.compared_by == claim.compared_by == ComparedBy.PAGE or row.digest is None:
         return False
     return row.digest == claim.digest

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from scrapy_simhash.db.values import PENDING, TEXT
+from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.quality import QualitySignals, address_of
 from scrapy_simhash.simhash.measure import BITS, similarity_at
@@ -40,12 +40,12 @@ class ClaimRow(NamedTuple):
     id: int = 0
     identity: int = 0
     token: int = 0
-    visit: int = 0
+    download: int = 0
     epoch: int = 0
     listing: int = 0
     run: int = 0
-    state: int = PENDING
-    compared_by: int = TEXT
+    state: int = State.PENDING
+    compared_by: int = ComparedBy.TEXT
     fingerprint: bytes = b""
     size: int = 0
     nearest: int | None = None
@@ -72,7 +72,7 @@ class ClaimRow(NamedTuple):
 
 
 #: What changes if a claim stands for a later document.
-TOUCHED = ("identity", "token", "visit", "epoch", "listing", "met")
+TOUCHED = ("identity", "token", "download", "epoch", "listing", "met")
 
 
 class LastDuplicate(NamedTuple):
@@ -147,7 +147,7 @@ class Match:
     @property
     def pending(self) -> bool:
         """Whether its item was not yet stored at the time of the comparison."""
-        return self.row.state == PENDING
+        return self.row.state == State.PENDING
 
     @property
     def quality(self) -> QualitySignals:
@@ -267,8 +267,9 @@ class Document:
         sketch: fingerprint and features; the digest of a document that is compared as a whole.
         key: the identity key.
         url: the URL of its page.
-        visit: two documents of one visit may be duplicates of each other; a document of an earlier
-            visit with the same identity is an earlier version. None for the crawl epoch.
+        download: the number of the download of its page; None for an item of a list, which is met
+            once a visit: its number is the crawl epoch. Two documents of one download may be
+            duplicates of each other; one of another download with the same identity is a version.
         listing: identifies a listing page, whose items are different because they have different
             addresses; 0 for any other page.
         text: stored to explain verdicts and to compute similarities; None to store none.
@@ -288,7 +289,7 @@ class Document:
     sketch: Sketch
     key: str
     url: str = ""
-    visit: int | None = field(default_factory=random_number)
+    download: int | None = field(default_factory=random_number)
     listing: int = 0
     text: str | None = None
     facts: Facts | None = None

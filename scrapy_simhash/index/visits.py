@@ -47,7 +47,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from scrapy_simhash.db.values import CONFIRMED, EXACT, PAGE
+from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.rule import Rule, are_equal
 from scrapy_simhash.index.verdict import ClaimRow, LastDuplicate, Match, Status, Verdict
 from scrapy_simhash.item.addresses import same_site
@@ -140,10 +140,10 @@ def is_own(row: ClaimRow, claim: ClaimRow) -> bool:
         # An earlier attempt of this batch has assigned it to this document.
         return True
     if claim.identity == row.identity:
-        return claim.visit != row.visit
+        return claim.download != row.download
     # An item that was alone on a page may be one of several at the next visit, and vice versa.
     # Pages are identified by their URLs only: equal ones are copies.
-    is_listed = claim.visit == claim.epoch or row.visit == row.epoch
+    is_listed = claim.download == claim.epoch or row.download == row.epoch
     return is_listed and claim.epoch != row.epoch and are_equal(row, claim)
 
 
@@ -167,7 +167,7 @@ def is_unchanged(
     is_of_page, is_bare = _has_values(row), _is_bare(row)
     if not is_bare and row.digest is not None and row.digest == old.digest:
         return True
-    if EXACT in (row.compared_by, old.compared_by) or row.compared_by != old.compared_by:
+    if ComparedBy.EXACT in (row.compared_by, old.compared_by) or row.compared_by != old.compared_by:
         return False
     is_same = is_of_page or row.text_digest == old.text_digest
     if not is_same and not (match and _is_same_text(match, rule)):
@@ -192,12 +192,12 @@ def _has_values(row: ClaimRow) -> bool:
     Boxes beside these are no part of it, whatever the text.
     """
     own_kinds = Facts.unpack(row.facts or b"").own_kinds
-    return row.compared_by == PAGE and bool(own_kinds) and Evidence.REST not in own_kinds
+    return row.compared_by == ComparedBy.PAGE and bool(own_kinds) and Evidence.REST not in own_kinds
 
 
 def _is_bare(row: ClaimRow) -> bool:
     """Whether an item has nothing but URL, title and state, and stands for the text of its page."""
-    return row.compared_by == PAGE and not Facts.unpack(row.facts or b"").own_kinds
+    return row.compared_by == ComparedBy.PAGE and not Facts.unpack(row.facts or b"").own_kinds
 
 
 def _is_same_text(match: Match, rule: Rule) -> bool:
@@ -249,7 +249,7 @@ def _version(
         match
         for match in counted
         if is_unchanged(row, match.row, match, rule)
-        and (rule.known == "drop" or match.row.state == CONFIRMED)
+        and (rule.known == "drop" or match.row.state == State.CONFIRMED)
     ]
     match = best(equal or similar) if equal or similar else newest
     claim = match.row
@@ -268,7 +268,7 @@ def _version(
 def _is_identical(row: ClaimRow, claim: ClaimRow) -> bool:
     if not may_be_one_site(row.url, claim.url) or row.compared_by != claim.compared_by:
         return False
-    if row.compared_by == EXACT:
+    if row.compared_by == ComparedBy.EXACT:
         return row.digest == claim.digest
     return row.text_digest == claim.text_digest and row.facts == claim.facts
 

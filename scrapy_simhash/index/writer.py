@@ -18,7 +18,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
 from scrapy_simhash.db.statements import insert_rows, is_in
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.db.values import CONFIRMED, EXACT
+from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.batch import KeyRow, exact_key
 from scrapy_simhash.index.budgets import (
     ITEMS,
@@ -60,7 +60,7 @@ _claims, _keys = schema.claims, schema.keys
 _duplicates = schema.duplicates
 
 _present = sa.select(_claims.c.id, _claims.c.digest).where(*_rows_of(_claims))
-_confirm = sa.update(_claims).where(*_rows_of(_claims)).values(state=CONFIRMED)
+_confirm = sa.update(_claims).where(*_rows_of(_claims)).values(state=State.CONFIRMED)
 _delete_claims = sa.delete(_claims).where(*_rows_of(_claims))
 _touch = (
     sa.update(_claims)
@@ -104,7 +104,7 @@ _size_of_items = sa.select(sa.func.coalesce(sa.func.sum(_duplicates.c.item_bytes
 def stored_keys(plan: str, claim: ClaimRow) -> list[KeyRow]:
     """The keys of a claim, computed from its row."""
     slots = _load_keys(plan).slots
-    if claim.compared_by == EXACT:
+    if claim.compared_by == ComparedBy.EXACT:
         return [KeyRow(slots, exact_key(claim.fingerprint))]
     if claim.packed_keys is not None:
         numbers = np.frombuffer(claim.packed_keys, "<i4").tolist()
@@ -212,7 +212,7 @@ class Writer:
         # Some engines do not count a row that was confirmed before as changed.
         present = {number for number, _ in self._ask(_present, numbers)}
         gone = {row.id: row for row in claims if row.id not in present}
-        self.insert([row._replace(state=CONFIRMED) for row in gone.values()])
+        self.insert([row._replace(state=State.CONFIRMED) for row in gone.values()])
         return bool(gone)
 
     def touch(self, claims: Sequence[ClaimRow], now: float) -> None:

@@ -17,7 +17,7 @@ from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page, TrackedItem
-from scrapy_simhash.db.values import CONFIRMED, PENDING
+from scrapy_simhash.db.values import State
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Verdict
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -29,7 +29,7 @@ def unique(number):
 
 
 def duplicate_of(number, *, pending=True, run=RUN, kind="duplicate"):
-    state = PENDING if pending else CONFIRMED
+    state = State.PENDING if pending else State.CONFIRMED
     row = ClaimRow(id=number, run=run, state=state, key="key", url="http://a.example/")
     return Verdict(kind, match=Match(row, 0, 1.0))
 

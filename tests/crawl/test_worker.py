@@ -14,7 +14,7 @@ from sqlalchemy.exc import DataError, OperationalError
 
 from scrapy_simhash.crawl.jobs import Job, JobQueue
 from scrapy_simhash.crawl.worker import Worker
-from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemeMismatch
+from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.verdict import ClaimRow, Document, Verdict
 from scrapy_simhash.simhash.scheme import Sketch
@@ -393,9 +393,9 @@ async def test_one_that_can_not_be_claimed_does_not_harm_the_others(worker, sess
 
 @deferred_f_from_coro_f
 async def test_a_mismatch_is_reported_to_each_and_not_taken_for_an_outage(worker, session):
-    session.fail = lambda claims: SchemeMismatch("another scheme") if claims else None
+    session.fail = lambda claims: FingerprintMismatch("another scheme") if claims else None
     for _ in range(2):
-        with pytest.raises(SchemeMismatch):
+        with pytest.raises(FingerprintMismatch):
             await worker.claim("n", document())
     session.fail = lambda claims: None
     assert (await worker.claim("n", document())).kind == "unique"

@@ -28,7 +28,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemaMismatch
+from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, TableVersionMismatch
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 
@@ -85,9 +85,9 @@ def set_version(url: URL, number: int) -> None:
 def test_tables_of_a_newer_version_are_refused_and_left_alone(engine: str, tmp_path: Path) -> None:
     with empty_database(engine, tmp_path) as url:
         set_version(url, 99)
-        with pytest.raises(SchemaMismatch, match=r"version 99.*upgrade scrapy_simhash"):
+        with pytest.raises(TableVersionMismatch, match=r"version 99.*upgrade scrapy_simhash"):
             Database(url)
-        with pytest.raises(SchemaMismatch):
+        with pytest.raises(TableVersionMismatch):
             Database(url)
 
 
@@ -97,7 +97,7 @@ def test_tables_of_an_older_version_are_refused_in_one_line(engine: str, tmp_pat
         set_version(url, 1)
         for _ in range(2):
             with pytest.raises(
-                SchemaMismatch, match=rf"version 1\b.*version {schema.VERSION}\b"
+                TableVersionMismatch, match=rf"version 1\b.*version {schema.VERSION}\b"
             ) as caught:
                 Database(url)
             assert len(str(caught.value).splitlines()) == 1

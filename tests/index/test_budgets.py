@@ -141,7 +141,7 @@ def test_what_was_dropped_against_a_dead_run_is_an_orphan_before_its_claims_are_
     match = index.claim(article(5), key="6").match
     runs = schema.runs
     invalidated = (
-        update(runs).where(runs.c.id == dead.run.id).values(invalidated=schema.ALL_INVALIDATED)
+        update(runs).where(runs.c.id == dead.run.id).values(invalidated=schema.Invalidated.ALL)
     )
     db.transact(lambda connection: connection.execute(invalidated))
     for number in range(20):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from decided import NEAR, Seen, Thing, kinds, one
 
-from scrapy_simhash.db.values import CONFIRMED, PAGE, TEXT
+from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Match, Verdict
@@ -70,7 +70,7 @@ def test_a_batch_whose_answer_was_lost_is_decided_as_before() -> None:
         Thing("b", 11, epoch=2),
         Thing("c", 14, epoch=2),
         Thing("old", 50).again(),
-        Thing("copy", 50, visit=2, epoch=2),
+        Thing("copy", 50, download=2, epoch=2),
         replace(Thing("changed", 70).again(), text=71),
         Thing("d", 90, facts=(("title", "one"),), epoch=2),
         Thing("e", 90, facts=(("title", "two"),), epoch=2),
@@ -104,8 +104,8 @@ def one_of_each(**changes: object) -> Seen:
     seen = Seen()
     for identity, epoch in (("me", 2), ("other", 2), ("me", 1), ("other", 1)):
         if (identity, epoch) not in changes.get("without", ()):
-            asked, _ = seen.ask(Thing(identity, 10, visit=epoch * 7, epoch=epoch))
-            row = asked[0]._replace(id=len(seen.claims) + 1, state=CONFIRMED)
+            asked, _ = seen.ask(Thing(identity, 10, download=epoch * 7, epoch=epoch))
+            row = asked[0]._replace(id=len(seen.claims) + 1, state=State.CONFIRMED)
             seen.claims[row.id] = row
     return seen
 
@@ -114,12 +114,12 @@ def test_own_of_this_visit_then_others_of_it_then_own_of_an_earlier_one() -> Non
     order = [("me", 2), ("other", 2), ("me", 1)]
     without = []
     for identity, epoch in order:
-        (decision,) = one_of_each(without=without).meet(Thing("me", 10, visit=1, epoch=2))
+        (decision,) = one_of_each(without=without).meet(Thing("me", 10, download=1, epoch=2))
         claim = decision.match.row
         assert (claim.key, claim.epoch) == (identity, epoch)
         assert decision.kind == ("same" if identity == "me" else "duplicate")
         without.append((identity, epoch))
-    (decision,) = one_of_each(without=without).meet(Thing("me", 10, visit=1, epoch=2))
+    (decision,) = one_of_each(without=without).meet(Thing("me", 10, download=1, epoch=2))
     assert (decision.kind, decision.status) == ("unique", "moved")
 
 
@@ -146,14 +146,14 @@ def test_a_changed_version_leaves_the_old_claim_to_what_equals_it(batch: int) ->
 
 def test_a_page_that_is_fetched_twice_in_a_crawl_is_the_same() -> None:
     seen = Seen()
-    page = Thing("page", 10, visit=1)
-    assert kinds(seen, page, replace(page, visit=2)) == ["unique", "same"]
+    page = Thing("page", 10, download=1)
+    assert kinds(seen, page, replace(page, download=2)) == ["unique", "same"]
 
 
 def test_where_there_is_no_visit_of_the_web_own_versions_come_first() -> None:
     seen = Seen()
     seen.kept(Thing("a", 10, epoch=0), Thing("b", 13, epoch=0))
-    (decision,) = seen.meet(Thing("a", 12, visit=9, epoch=0))
+    (decision,) = seen.meet(Thing("a", 12, download=9, epoch=0))
     assert (decision.kind, decision.match.key) == ("same", "a")
 
 
@@ -223,14 +223,14 @@ def test_equal_rows_of_lists_are_the_same_at_the_next_visit_and_equal_pages_copi
     """A row is listed if its visit is that of the crawl; a page has visits of its own."""
     for visit, kind in ((2, "same"), (70, "unique")):
         seen = Seen()
-        seen.kept(Thing("a", 10, visit=60, exact=True))
-        assert one(seen, Thing("b", 10, visit=visit, epoch=2, exact=True))[0] == kind
+        seen.kept(Thing("a", 10, download=60, exact=True))
+        assert one(seen, Thing("b", 10, download=visit, epoch=2, exact=True))[0] == kind
     seen = Seen()
     seen.kept(Thing("a", 10, exact=True))
-    assert one(seen, Thing("b", 10, visit=70, epoch=2, exact=True))[0] == "same"
+    assert one(seen, Thing("b", 10, download=70, epoch=2, exact=True))[0] == "same"
     seen = Seen()
     seen.kept(Thing("a", 10))
-    assert one(seen, Thing("b", 11, visit=2, epoch=2))[0] == "unique", "near is not equal"
+    assert one(seen, Thing("b", 11, download=2, epoch=2))[0] == "unique", "near is not equal"
 
 
 def test_a_row_that_moved_is_known_by_its_new_address_from_then_on() -> None:
@@ -238,8 +238,8 @@ def test_a_row_that_moved_is_known_by_its_new_address_from_then_on() -> None:
     seen = Seen()
     for thing, kind in (
         (Thing("/old", 10), "unique"),
-        (Thing("/new", 10, visit=2, epoch=2), "same"),
-        (Thing("/new", 11, visit=3, epoch=3), "same"),
+        (Thing("/new", 10, download=2, epoch=2), "same"),
+        (Thing("/new", 11, download=3, epoch=3), "same"),
     ):
         (row,), facts = seen.ask(thing)
         (decision,) = seen.commit([row._replace(digest=bytes([thing.text]))], facts)
@@ -252,7 +252,7 @@ def test_an_item_that_names_its_page_is_another_on_another_page() -> None:
 
     def ann(page: str, epoch: int) -> Thing:
         facts = (("page", page),)
-        return Thing(f"Ann {page}", 7, facts, visit=epoch, epoch=epoch, exact=True)
+        return Thing(f"Ann {page}", 7, facts, download=epoch, epoch=epoch, exact=True)
 
     seen = Seen()
     kinds_of = [one(seen, ann(page, 1))[0] for page in ("planning", "finance", "planning")]
@@ -326,7 +326,9 @@ def test_texts_of_few_features_are_near_if_they_are_equal() -> None:
     assert kinds(Seen(), Thing("a", 10), Thing("b", 11, size=8)) == ["unique", "duplicate"]
 
 
-@pytest.mark.parametrize(("compared_by", "kind"), [(TEXT, "duplicate"), (PAGE, "unique")])
+@pytest.mark.parametrize(
+    ("compared_by", "kind"), [(ComparedBy.TEXT, "duplicate"), (ComparedBy.PAGE, "unique")]
+)
 def test_where_pages_speak_for_items_equal_items_say_nothing(compared_by: int, kind: str) -> None:
     """Their texts are far apart."""
     seen = Seen()

@@ -57,18 +57,18 @@ def test_a_new_fact_makes_another_thing_and_a_missing_one_does_not() -> None:
 
 def test_a_print_view_of_a_page_may_lack_what_its_items_of_a_list_may_not() -> None:
     full = (("date", "May"), ("title", "one"))
-    printed = Thing("a", facts=full[1:], url="http://a.com/1/print", visit=2)
-    page = Thing("b", facts=full, url="http://a.com/1", visit=3)
-    listed = replace(page, visit=1)
+    printed = Thing("a", facts=full[1:], url="http://a.com/1/print", download=2)
+    page = Thing("b", facts=full, url="http://a.com/1", download=3)
+    listed = replace(page, download=1)
     for first, second in ((printed, page), (printed, replace(page, url="http://a.com/2"))):
         seen = Seen()
         seen.meet(first)
         assert one(seen, second)[2] == (None if second is page else "date")
     # What a list has, or the answers to a form, is at one URL.
-    for first in (replace(printed, visit=1), replace(printed, url=page.url)):
+    for first in (replace(printed, download=1), replace(printed, url=page.url)):
         seen = Seen()
         seen.meet(first)
-        assert one(seen, listed if first.visit == 1 else page)[2] == "date"
+        assert one(seen, listed if first.download == 1 else page)[2] == "date"
 
 
 def test_where_one_thing_lacks_a_fact_a_second_visit_keeps_what_a_first_in_its_order_would() -> (

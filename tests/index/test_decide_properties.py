@@ -46,7 +46,7 @@ def crawls(draw, *, texts=DRIFTING, facts=titled_and_priced, sites=("a",), kinds
         url = f"http://{draw(st.sampled_from(sites))}.com/"
         thing = Thing(f"{kind} {number}", text, draw(facts), url)
         if kind == "page":
-            thing = replace(thing, visit=2 + number)
+            thing = replace(thing, download=2 + number)
         if kind == "row":
             thing = replace(thing, identity=f"row {text}", facts=(), exact=True)
         if kind == "listed":
@@ -121,7 +121,7 @@ def test_a_second_visit_in_the_same_order_claims_nothing(things, batch, other):
 
 
 def page(number, text, *facts):
-    return Thing(f"page {number}", text, facts, "http://a.com/", visit=2 + number)
+    return Thing(f"page {number}", text, facts, "http://a.com/", download=2 + number)
 
 
 ONE = ("price", "€1"), ("title", "one")

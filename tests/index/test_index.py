@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from servers import ENGINES
 
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import SchemeMismatch
+from scrapy_simhash.exceptions import FingerprintMismatch
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document
@@ -361,13 +361,13 @@ def test_a_namespace_may_be_called_anything(db: Database) -> None:
 
 def test_another_scheme_is_refused(db: Database) -> None:
     Index(db, namespace="news").claim(article(1), key="a")
-    with pytest.raises(SchemeMismatch, match=r"'news'.*shingles/2.*keywords/1.*reset"):
+    with pytest.raises(FingerprintMismatch, match=r"'news'.*shingles/2.*keywords/1.*reset"):
         Index(db, namespace="news", rule=Rule(scheme=load_scheme("keywords"), distance=3))
 
 
 def test_other_kinds_of_keys_are_refused(db: Database) -> None:
     Index(db, namespace="news")
-    with pytest.raises(SchemeMismatch, match=r"'news'.*bands.*blocks"):
+    with pytest.raises(FingerprintMismatch, match=r"'news'.*bands.*blocks"):
         Index(db, namespace="news", candidates="blocks", rule=Rule(distance=3))
 
 

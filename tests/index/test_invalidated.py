@@ -28,7 +28,7 @@ from scrapy_simhash.text.page import sketch
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 
-def invalidated(db: Database, run: Run, state: int = schema.ALL_INVALIDATED) -> None:
+def invalidated(db: Database, run: Run, state: int = schema.Invalidated.ALL) -> None:
     """One statement, as when the run was found dead."""
     change = (
         update(schema.runs)
@@ -45,7 +45,7 @@ def test_those_that_pend_or_all_of_them_count_no_more(db: Database) -> None:
         index.claim(article(number), key=str(number))
     index.confirm(index.claim(article(9), key="9"))
     assert len(other) == 4
-    invalidated(db, run, schema.PENDING_INVALIDATED)
+    invalidated(db, run, schema.Invalidated.PENDING)
     assert len(other) == 1
     assert [other.claim(article(n), key="x").kind for n in (0, 9)] == ["unique", "duplicate"]
     invalidated(db, run)
@@ -55,12 +55,12 @@ def test_those_that_pend_or_all_of_them_count_no_more(db: Database) -> None:
 
 def test_nobody_is_a_version_of_what_counts_no_more(db: Database) -> None:
     run, index = Run.open(db), Index(db)
-    old = claim_version(index, article(1), visit=1)
+    old = claim_version(index, article(1), download=1)
     index.confirm(old)
-    newer = claim_version(Index(db, run=run), edited(article(1)), visit=2)
+    newer = claim_version(Index(db, run=run), edited(article(1)), download=2)
     assert newer.kind == "same"
     invalidated(db, run)
-    again = claim_version(index, article(1), visit=3)
+    again = claim_version(index, article(1), download=3)
     assert (again.kind, again.claim) == ("same", None)
     assert again.match.claim == old.claim.id
 
@@ -69,10 +69,10 @@ def test_nothing_is_dropped_as_the_same_as_what_counts_no_more(db: Database) -> 
     """The newest claim of an identity is read even where no key leads to it."""
     run, index = Run.open(db), Index(db, rule=Rule(known="drop"))
     dead = Index(db, run=run)
-    dead.confirm(claim_version(dead, article(1), visit=1))
-    assert claim_version(index, article(1), visit=2).claim is None
+    dead.confirm(claim_version(dead, article(1), download=1))
+    assert claim_version(index, article(1), download=2).claim is None
     invalidated(db, run)
-    again = claim_version(index, article(1), visit=3)
+    again = claim_version(index, article(1), download=3)
     assert (again.kind, again.claim is not None) == ("unique", True)
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import SchemeMismatch
+from scrapy_simhash.exceptions import FingerprintMismatch
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, Verdict
@@ -132,7 +132,7 @@ def test_keys_that_cannot_serve_the_settings_are_refused_with_what_to_do(db: Dat
         ("blocks", 60, "lookups"),
     ]:
         with pytest.raises(
-            SchemeMismatch, match=f"'{namespace}' was made with the keys"
+            FingerprintMismatch, match=f"'{namespace}' was made with the keys"
         ) as refused:
             Index(db, namespace=namespace, candidates="blocks", rule=Rule(distance=distance))
         assert why in str(refused.value)

@@ -312,7 +312,7 @@ def test_a_run_that_closed_well_is_left_alone(db: Database) -> None:
     closed = row(db, index.run)
     assert closed.reason == "finished"
     assert closed.stats == '{"items": 1}'
-    assert closed.invalidated == schema.NONE_INVALIDATED
+    assert closed.invalidated == schema.Invalidated.NONE
 
 
 @pytest.mark.parametrize(("on_crash", "left"), [("release", 0), ("keep", 1)])

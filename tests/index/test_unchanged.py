@@ -73,7 +73,7 @@ def statuses(path: Path, texts: tuple[str, str], similarity: float = 1.0) -> lis
         with Index(
             f"sqlite:///{path}", rule=Rule(known="drop", change_similarity=similarity)
         ) as index:
-            document = Document(index.scheme.sketch(text), "a", visit=visit, text=text)
+            document = Document(index.scheme.sketch(text), "a", download=visit, text=text)
             (verdict,) = index.execute(claims=[document])
             index.execute(confirm=[verdict])
             found.append(verdict.status)
@@ -115,7 +115,7 @@ def test_a_field_that_is_ignored_from_now_on_makes_no_version(
         ) as index:
             text = prose(1, 120)
             sketch = index.scheme.sketch(text)
-            document = Document(sketch, "a", visit=visit, text=text, facts=facts)
+            document = Document(sketch, "a", download=visit, text=text, facts=facts)
             (verdict,) = index.execute(claims=[document])
             index.execute(confirm=[verdict])
             found.append(verdict.status)
@@ -128,7 +128,9 @@ def test_a_change_of_a_value_that_is_not_kept_has_a_name(tmp_path: Path) -> None
         facts = Facts.of({"author": Folded(Evidence.TEXT, f"t:{visit}")})
         with Index(f"sqlite:///{tmp_path}/index.db", rule=Rule(known="drop")) as index:
             text = prose(1, 120)
-            document = Document(index.scheme.sketch(text), "a", visit=visit, text=text, facts=facts)
+            document = Document(
+                index.scheme.sketch(text), "a", download=visit, text=text, facts=facts
+            )
             (verdict,) = index.execute(claims=[document])
             index.execute(confirm=[verdict])
             changes.append(verdict.fields)

@@ -32,7 +32,7 @@ def test_claims_older_than_asked_expire_unless_they_were_seen_again(db: Database
     index.confirm(claim_version(index, article(1), key="old"))
     index.confirm(claim_version(index, article(2), key="seen again"))
     db.now = lambda: now + 1000  # type: ignore[method-assign]
-    assert claim_version(index, article(2), key="seen again", visit=2).kind == "same"
+    assert claim_version(index, article(2), key="seen again", download=2).kind == "same"
     index.claim(article(3), key="new")
     assert expire_claims(index, now + 500) == 1
     assert len(index) == 2
@@ -75,7 +75,7 @@ def test_what_changed_is_forgotten_with_the_texts_kept_for_it(db: Database) -> N
     for visit in (1, 2, 3):
         run = Run.open(db)
         index = Index(db, run=run, rule=Rule(known="drop"))
-        index.confirm(claim_version(index, f"{article(1)} version {visit}", visit=visit))
+        index.confirm(claim_version(index, f"{article(1)} version {visit}", download=visit))
         delete_outdated(index)
         run.close(settled=True, reason="finished")
     assert (len(index), rows(db, schema.texts), rows(db, schema.changes)) == (1, 3, 2)
@@ -103,7 +103,7 @@ def test_thousands_of_claims_expire(blocks: Callable[..., Index]) -> None:
 def test_a_reset_forgets_one_namespace(db: Database) -> None:
     index, other = Index(db, namespace="one", rule=Rule(known="drop")), Index(db, namespace="two")
     for visit, text in enumerate((article(5), edited(article(5)))):
-        index.confirm(claim_version(index, text, key="changed", visit=visit + 1))
+        index.confirm(claim_version(index, text, key="changed", download=visit + 1))
     assert rows(db, schema.changes) == 1
     remember(index, 1)
     other.claim(article(1), key="a")
