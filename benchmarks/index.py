@@ -102,14 +102,14 @@ def _measure_index(options: argparse.Namespace, url: str) -> None:
             ("one by one", 1, options.claims // 8),
         ):
             given = documents.next(claims)
-            counted = index.lookup.counts.candidates
+            counted = index.lookup.counts["index/candidates"]
             with _Stopwatch(claims) as watch:
                 kinds = [
                     verdict.kind
                     for start in range(0, claims, batch)
                     for verdict in index.execute(claims=given[start : start + batch])
                 ]
-            candidates = (index.lookup.counts.candidates - counted) / claims
+            candidates = (index.lookup.counts["index/candidates"] - counted) / claims
             found = kinds.count("duplicate") / claims
             print(f"  {name:14} {watch} {candidates:9.1f} candidates, {found:.3f} duplicates")
         print(f"  {_size_on_disk(index) / options.size:.0f} bytes a document")

@@ -23,9 +23,6 @@ _GATHER_PREVIEWS = 0.02
 _OUTCOMES_WAIT = 0.25
 
 
-_Method = Literal["claims", "confirm", "release", "duplicates", "preview", "size", "count", "close"]
-
-
 @dataclass(slots=True, eq=False)
 class Job:
     """A request to an index or to the thread: a method, its argument, and where the answer goes.

@@ -39,9 +39,6 @@ from scrapy_simhash.text.packed import TooLarge
 # The columns that claims and duplicates have in common.
 _SHARED = [name for name in ClaimRow._fields if name in schema.duplicates.c]
 
-#: What was found for a batch, and the verdicts by it; nothing of them is written yet.
-_Decided = tuple[BatchCandidates, list[Verdict]]
-
 
 class Work:
     """The work of one transaction, see :meth:`Index.execute`.
@@ -103,21 +100,22 @@ class Work:
         """Do it; returns the verdicts on the documents to be claimed."""
         lookup, batch = self._lookup, self._batch
         try:
-            decided = counter = None
+            candidates = counter = None
+            verdicts: list[Verdict] = []
             if batch is not None:
                 candidates = self._database.read(lambda connection: lookup.read(connection, batch))
                 counter = candidates.counter
-                decided = self._decide(candidates, first_number(counter))
-            work = partial(self._execute, decided)
+                verdicts = self._decide(candidates, first_number(counter))
+            work = partial(self._execute, candidates, verdicts)
             verdicts = self._database.transact_once(work, self._namespace, counter)
         except TooLarge as error:
             if self._reasons or self._duplicates:
                 raise
             # Outcomes are small: it must be something else, and they must not be lost.
             raise IndexUnavailable(str(error)) from error.__cause__
-        lookup.counts.items += self._evicted["items"]
-        lookup.counts.orphans += self._evicted["orphans"]
-        lookup.counts.texts += self._evicted["texts"]
+        lookup.counts["quarantine/pushed_out"] += self._evicted["items"]
+        lookup.counts["quarantine/orphans_pushed_out"] += self._evicted["orphans"]
+        lookup.counts["index/texts_pushed_out"] += self._evicted["texts"]
         for number in lookup.replaced_by(row.id for row in self._release):
             del lookup.outdated[number]
         lookup.replace(self._outdated)
@@ -133,16 +131,23 @@ class Work:
         candidates: BatchCandidates,
         first: int,
         made: Mapping[int, ClaimRow] = MappingProxyType({}),
-    ) -> _Decided:
-        return candidates, decide_batch(self._lookup, candidates, self._run.visits, first, made)
+    ) -> list[Verdict]:
+        return decide_batch(self._lookup, candidates, self._run.visits, first, made)
 
     def _execute(
-        self, decided: _Decided | None, connection: Connection, retried: bool
+        self,
+        candidates: BatchCandidates | None,
+        verdicts: list[Verdict],
+        connection: Connection,
+        retried: bool,
     ) -> list[Verdict]:
-        """Take the lock and do the work; `retried` if an earlier attempt may be committed."""
+        """Take the lock and do the work, given what was decided before.
+
+        `retried` if an earlier attempt may be committed.
+        """
         lookup, batch = self._lookup, self._batch
         new_claims = len(batch.documents) if batch else 0
-        held = lock(connection, self._namespace, new_claims, self._foreseen(decided))
+        held = lock(connection, self._namespace, new_claims, self._foreseen(verdicts))
         writer = Writer(connection, self._namespace, held, self._budgets)
         writer.largest_text = self._largest_text
         writer.delete(self._release, orphaned=True)
@@ -152,18 +157,16 @@ class Work:
         gone = [*self._release, *(claim for claim, _ in self._restore)]
         forget(connection, self._namespace, [row.token for row in gone])
         was_made_again = writer.confirm(self._confirm)
-        verdicts: list[Verdict] = []
         self._outdated: dict[int, Outdated] = {}
         self._copies: list[tuple[ClaimRow, ClaimRow]] = []
-        if batch is not None and decided is not None:
-            candidates, _ = decided
+        if batch is not None and candidates is not None:
             before_lock = candidates.counter
             made = lookup.made_before(connection, batch, before_lock) if retried else {}
             is_same = held.counter == before_lock and not (gone or was_made_again or made)
             if not is_same or any(row.id in candidates.rows for row in self._confirm):
                 candidates = lookup.read(connection, batch)
-                decided = self._decide(candidates, writer.numbers.start, made)
-            verdicts = self._claim(connection, writer, decided, made, retried=retried)
+                verdicts = self._decide(candidates, writer.numbers.start, made)
+            verdicts = self._claim(connection, writer, candidates, verdicts, made, retried=retried)
         writer.record_duplicates(self._duplicates, retried=retried)
         writer.record()
         self._evicted = writer.evicted
@@ -172,9 +175,8 @@ class Work:
             self._run.check(connection)
         return verdicts
 
-    def _foreseen(self, decided: _Decided | None) -> Sizes:
+    def _foreseen(self, verdicts: Sequence[Verdict]) -> Sizes:
         """What is stored if nobody else writes and no duplicate was recorded before."""
-        verdicts = decided[1] if decided else []
         claimed = [number for number, verdict in enumerate(verdicts) if verdict.claim]
         texts = [text for _, text in self._duplicates]
         texts += [self._texts[number] for number in claimed]
@@ -188,14 +190,15 @@ class Work:
         self,
         connection: Connection,
         writer: Writer,
-        decided: _Decided,
+        candidates: BatchCandidates,
+        verdicts: list[Verdict],
         made: dict[int, ClaimRow],
         *,
         retried: bool,
     ) -> list[Verdict]:
         """Write the claims of a batch; `made` are those of an earlier attempt."""
-        lookup, (candidates, verdicts) = self._lookup, decided
-        lookup.counts.candidates += len(candidates.pairs)
+        lookup = self._lookup
+        lookup.counts["index/candidates"] += len(candidates.pairs)
         fresh = {
             number: _claim_row(verdict, verdict.claim)
             for number, verdict in enumerate(verdicts)
@@ -318,9 +321,9 @@ def _keys_of(lookup: Lookup, number: int, candidates: BatchCandidates) -> Sequen
     slots = lookup.keys.slots
     if hot_keys and keys and keys[0].slot == 0:
         full = [row in hot_keys for row in keys[:slots]]
-        lookup.counts.hot_keys += any(full)
+        lookup.counts["index/hot_keys"] += any(full)
         if all(full):
-            lookup.counts.exact_only += 1
+            lookup.counts["index/exact_only"] += 1
             return [*keys, KeyRow(slots, fingerprint_key(batch.rows[number].fingerprint))]
     return keys
 

@@ -9,6 +9,7 @@ prepared (`batch`), the namespace locked, the claims found by keys read (`lookup
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, Self
@@ -26,7 +27,7 @@ from scrapy_simhash.index.batch import bare_sketch
 from scrapy_simhash.index.claiming import Work
 from scrapy_simhash.index.comparing import nearest_claims, preview
 from scrapy_simhash.index.invalidated import invalidated_count
-from scrapy_simhash.index.lookup import Lookup, LookupCounts
+from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import (
@@ -102,7 +103,7 @@ class Index:
         )
         self.namespace, self._compared = namespace, compared
         self._budgets = text_budget, item_budget
-        self.counts = LookupCounts()
+        self.counts = Counter[str]()
         self._owns_database = not isinstance(database, Database)
         if not isinstance(database, Database):
             database = Database(url, options=engine_options, timeout=timeout, secret=secret)

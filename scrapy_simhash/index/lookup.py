@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -51,22 +50,6 @@ logger = logging.getLogger(__name__)
 _LEAST_RECALL = 0.95
 
 
-@dataclass(slots=True)
-class LookupCounts:
-    """Counts since an index was opened; a repeated transaction counts again."""
-
-    #: Claims that documents were compared with.
-    candidates: int = 0
-    #: Documents with hot bands, under which they were not stored; those of them that have no other
-    #: bands, so that only equal fingerprints are found.
-    hot_keys: int = 0
-    exact_only: int = 0
-    #: Removed to stay within the budgets; `orphans` are among the items.
-    items: int = 0
-    orphans: int = 0
-    texts: int = 0
-
-
 class Outdated(NamedTuple):
     """A claim that is deleted when the run that replaced it has ended."""
 
@@ -86,7 +69,7 @@ class Lookup:
         namespace: its row.
         wanted: the keys that a new namespace would get.
         scheme, rule, dialect: those of the index and its database.
-        counts: what to add to.
+        counts: by the names of stats, what to add to; a repeated transaction counts again.
         note_work: called between two comparisons of texts, which may take long.
 
     Raises:
@@ -102,7 +85,7 @@ class Lookup:
         scheme: Scheme,
         rule: Rule,
         dialect: str,
-        counts: LookupCounts,
+        counts: Counter[str],
         note_work: Callable[[], None],
     ) -> None:
         self.namespace, self.rule, self.counts = namespace, rule, counts

@@ -122,10 +122,13 @@ def test_of_quarantined_items_the_oldest_go_first_and_orphans_last(db: Database)
         "http://near.test/3",
         "http://near.test/4",
     ]
-    assert (index.lookup.counts.items, index.lookup.counts.orphans) == (3, 0)
+    assert (
+        index.lookup.counts["quarantine/pushed_out"],
+        index.lookup.counts["quarantine/orphans_pushed_out"],
+    ) == (3, 0)
     keep(index, 9, of_lost, "http://orphan.test/", size=9000)
     assert items_kept(db) == ["http://orphan.test/"]
-    assert index.lookup.counts.orphans == 3
+    assert index.lookup.counts["quarantine/orphans_pushed_out"] == 3
     assert booked(db)[0] == 9000
 
 

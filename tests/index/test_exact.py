@@ -170,7 +170,7 @@ def test_hot_keys_shared_by_all_hide_none(db: Database) -> None:
     similar = [Document(Sketch(digest(n), 119, shingles), f"page {n}") for n in range(HOT_KEY + 40)]
     for start in range(0, len(similar), 20):
         ask(index, *similar[start : start + 20])
-    assert index.lookup.counts.exact_only > 0
+    assert index.lookup.counts["index/exact_only"] > 0
     last = len(similar) - 1
     assert kinds(index, row(last), row(last, key="b")) == ["unique", "duplicate"]
     (copy,) = ask(index, Document(similar[last].sketch, "copy"))

@@ -41,10 +41,10 @@ def test_a_template_does_not_make_every_claim_read_all_of_its_pages(db: Database
     assert len(index) == len(documents)
     most = HOT_KEY + 10
     assert rows(db, schema.keys) <= most * index.lookup.keys.slots + len(documents)
-    assert index.lookup.counts.exact_only >= 90
-    before = index.lookup.counts.candidates
+    assert index.lookup.counts["index/exact_only"] >= 90
+    before = index.lookup.counts["index/candidates"]
     index.execute(claims=[Document(documents[0].sketch, "copy")])
-    assert index.lookup.counts.candidates - before <= most
+    assert index.lookup.counts["index/candidates"] - before <= most
 
 
 def test_an_exact_copy_of_a_page_with_hot_keys_is_found(db: Database) -> None:
@@ -72,7 +72,7 @@ def test_a_page_with_one_band_of_its_own_is_still_found_among_hot_keys(db: Datab
     index, _ = same_template(db, HOT_KEY + 20)
     own = f"{article(0)} {article(1, 25)}"
     assert index.claim(own, key="own").kind == "unique"
-    assert index.lookup.counts.hot_keys > index.lookup.counts.exact_only
+    assert index.lookup.counts["index/hot_keys"] > index.lookup.counts["index/exact_only"]
     assert index.claim(edited(own), key="copy").match.key == "own"
 
 
@@ -85,7 +85,7 @@ def test_similarity_1_goes_on_finding_what_is_equal_where_its_only_band_is_hot(
     index = Index(db, rule=Rule(similarity=1))
     kinds = [index.claim(text, key=f"first {n}").kind for n, text in enumerate(texts)]
     assert kinds.count("unique") > 3 * HOT_KEY
-    assert index.lookup.counts.exact_only > HOT_KEY
+    assert index.lookup.counts["index/exact_only"] > HOT_KEY
     again = {index.claim(text, key=f"again {n}").kind for n, text in enumerate(texts)}
     assert again == {"duplicate"}
 

@@ -131,9 +131,9 @@ def test_a_text_that_many_things_have_does_not_make_every_claim_read_all_of_them
     index = Index(db)
     for start in range(0, 3 * HOT_KEY, 60):
         index.execute([product(index, n) for n in range(start, start + 60)])
-    before = index.lookup.counts.candidates
+    before = index.lookup.counts["index/candidates"]
     index.execute([product(index, 9999)])
-    assert index.lookup.counts.candidates - before <= HOT_KEY + 60
+    assert index.lookup.counts["index/candidates"] - before <= HOT_KEY + 60
 
 
 def test_of_texts_above_the_similarity_asked_for_hardly_one_is_not_compared() -> None:

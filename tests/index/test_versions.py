@@ -167,4 +167,6 @@ def test_the_candidates_of_all_batches_are_counted(db: Database) -> None:
     index = Index(db)
     for key in "abc":
         index.claim(article(1), key=key)
-    assert index.lookup.counts.candidates == 2, "the one claim, found by each of the others"
+    assert index.lookup.counts["index/candidates"] == 2, (
+        "the one claim, found by each of the others"
+    )
