@@ -103,11 +103,7 @@ def decide(
     copies = defaultdict[int, list[ClaimRow]](list)
     for number, row in enumerate(rows):
         compared = [
-            replace(
-                match,
-                row=touched.get(match.row.id, match.row),
-                copies=(*match.copies, *copies[match.row.id]),
-            )
+            _up_to_date(match, touched, copies)
             for match in (*matches[number], *in_batch(number, claimed))
             if _existed(number, match.row, made)
         ]
@@ -128,6 +124,17 @@ def decide(
             copies[match.row.id].append(row)
         verdicts.append(replace(verdict, row=row))
     return verdicts
+
+
+def _up_to_date(
+    match: Match, touched: Mapping[int, ClaimRow], copies: Mapping[int, Sequence[ClaimRow]]
+) -> Match:
+    """A match with what the earlier documents of the batch have changed."""
+    claim = match.row.id
+    if claim not in touched and claim not in copies:
+        return match
+    known = (*match.copies, *copies.get(claim, ()))
+    return replace(match, row=touched.get(claim, match.row), copies=known)
 
 
 def stands_for(claim: ClaimRow, row: ClaimRow) -> ClaimRow:
@@ -151,6 +158,8 @@ def _counting(similar: Sequence[Match], rule: Rule, visits: Visits) -> list[Matc
         return [*similar]
     return [
         replace(match, copies=tuple(copy for copy in match.copies if copy.met >= visits.epoch))
+        if match.copies
+        else match
         for match in similar
         if visits.is_current(match.row)
     ]
@@ -219,7 +228,7 @@ def _with_differences(
         if has_copy and not is_version:
             continue
         differs = difference(row, facts, match, rule, strict, budget=budget)
-        compared.append(replace(match, differs=differs))
+        compared.append(replace(match, differs=differs) if differs else match)
         has_copy |= differs is None and not is_version and visits.is_current(match.row)
     return compared
 
