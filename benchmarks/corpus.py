@@ -54,8 +54,8 @@ from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches, row_type
 from scrapy_simhash.corpus.workers import usable_cores
-from scrapy_simhash.db.values import TEXT
-from scrapy_simhash.simhash.shingles import Shingles
+from scrapy_simhash.db.values import ComparedBy
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.text.density import density
 from scrapy_simhash.text.html import decode, parse_html
 
@@ -363,7 +363,7 @@ def _medians(costs: Sequence[Cost], count: int) -> list[str]:
 
 def decide_sketches(count: int) -> None:
     """Measure decisions only, on artificial sketches; a tenth are copies of an earlier one."""
-    plan = Plan.make(Shingles(), bytes(16), similarity=SIMILARITY)
+    plan = Plan.make(Rule(similarity=SIMILARITY), bytes(16))
     random_ = np.random.default_rng(7)
     rows = np.zeros(count, row_type(plan.width, 0))
     drawn = random_.bytes(plan.width * count)
@@ -377,7 +377,7 @@ def decide_sketches(count: int) -> None:
     for column in (rows["fingerprint"], keys, shingles):
         column[copies] = column[of]
     rows["shingles"], rows["hashes"] = 16 * np.arange(count), 16
-    rows["size"], rows["compared_by"] = 100, TEXT
+    rows["size"], rows["compared_by"] = 100, ComparedBy.TEXT
     rows["facts"] = rows["page_sketch"] = -1
     nothing = np.empty(0, np.uint8)
     sketches = Sketches(rows, keys, shingles.tobytes(), nothing, texts=b"", names={})

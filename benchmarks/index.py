@@ -25,7 +25,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from datetime import UTC, datetime
 from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
@@ -38,6 +37,7 @@ from sqlalchemy import text, update
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.values import State
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.index import BATCH, Index
 from scrapy_simhash.index.rule import Rule
@@ -81,11 +81,9 @@ def main() -> None:
 
 
 def _measure_index(options: argparse.Namespace, url: str) -> None:
-    how = (
-        {"candidates": "blocks", "distance": options.distance}
-        if options.keys == "blocks"
-        else {"similarity": options.similarity}
-    )
+    how: dict[str, Any] = {"rule": Rule(similarity=options.similarity)}
+    if options.keys == "blocks":
+        how = {"rule": Rule(distance=options.distance), "candidates": "blocks"}
     before = _memory()
     budget = 0 if options.report is None else 256 << 20
     with Index(url, timeout=600, text_budget=budget, expected_size=options.size, **how) as index:
@@ -103,14 +101,14 @@ def _measure_index(options: argparse.Namespace, url: str) -> None:
             ("one by one", 1, options.claims // 8),
         ):
             given = documents.next(claims)
-            counted = index.lookup.counts.candidates
+            counted = index.lookup.counts["index/candidates"]
             with _Stopwatch(claims) as watch:
                 kinds = [
                     verdict.kind
                     for start in range(0, claims, batch)
                     for verdict in index.execute(claims=given[start : start + batch])
                 ]
-            candidates = (index.lookup.counts.candidates - counted) / claims
+            candidates = (index.lookup.counts["index/candidates"] - counted) / claims
             found = kinds.count("duplicate") / claims
             print(f"  {name:14} {watch} {candidates:9.1f} candidates, {found:.3f} duplicates")
         print(f"  {_size_on_disk(index) / options.size:.0f} bytes a document")
@@ -125,9 +123,7 @@ def _measure_report(index: Index, drops: int) -> None:
         watches = []
         for _ in range(3):
             with _Stopwatch(1) as watch:
-                write_report(
-                    read_report(choose_namespace(index.database, None), Rule(0, 0.9)), path
-                )
+                write_report(read_report(choose_namespace(index.database, None), Rule()), path)
             watches.append(watch.cpu)
         size = path.stat().st_size / 2**20
     print(f"  report of {drops:,} drops: {min(watches):.2f} s of CPU, {size:.1f} MiB")
@@ -167,17 +163,7 @@ def _drop(index: Index, drops: int) -> None:
         for number in numbers:
             claim = verdicts[number % BATCH].claim
             assert claim is not None
-            row = claim.row
-            match = Match(
-                row.key,
-                row.url,
-                2,
-                0.99,
-                datetime.fromtimestamp(row.created, UTC),
-                claim.id,
-                row.run,
-                False,
-            )
+            match = Match(claim._replace(state=State.CONFIRMED), 2, 0.99)
             again = item(number, f"{texts[number % BATCH]} {words[number % 9000]}")
             found.append(Duplicate(document(again), match, "drop", *pack(again)))
         index.execute(duplicates=found)
@@ -231,7 +217,7 @@ def fill(index: Index, size: int) -> None:
             url = f"https://example.com/section/{number % 97}/page-{number}.html"
             values = {
                 "namespace": index.id, "id": number + 1, "identity": identities[number],
-                "token": number, "visit": number, "epoch": run, "listing": 0, "run": run,
+                "token": number, "download": number, "epoch": run, "listing": 0, "run": run,
                 "state": 1, "compared_by": 0, "size": 300, "nearest": None,
                 "fingerprint": fingerprints[16 * number : 16 * number + 16],
                 "created": now, "seen": now, "key": url, "url": url,

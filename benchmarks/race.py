@@ -35,14 +35,15 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import DBAPIError
 
 from scrapy_simhash.index.index import BATCH, Index
-from scrapy_simhash.index.verdict import Claim, Document
+from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.verdict import Document, Verdict
 from scrapy_simhash.simhash.scheme import Sketch
 
 BITS = 128
 
 #: What an index is opened with.
 OPTIONS: dict[str, dict[str, Any]] = {
-    "index": {"candidates": "blocks", "distance": 3, "text_budget": 0},
+    "index": {"candidates": "blocks", "rule": Rule(distance=3), "text_budget": 0},
     "crawls": {},
 }
 
@@ -162,7 +163,7 @@ def _index(url: str, writer: int) -> Callable[[list[int], list[int]], list[int]]
 def _crawl(url: str, writer: int) -> Callable[[list[int], list[int]], list[int]]:
     index = Index(url, **OPTIONS["crawls"], timeout=60)
     index.run  # noqa: B018 - opened before the race
-    stored: list[Claim] = []
+    stored: list[Verdict] = []
 
     def claim(numbers: list[int], _fingerprints: list[int]) -> list[int]:
         documents = [
@@ -172,7 +173,7 @@ def _crawl(url: str, writer: int) -> Callable[[list[int], list[int]], list[int]]
             for number in numbers
         ]
         verdicts = index.execute(claims=documents, confirm=stored)
-        stored[:] = [verdict.claim for verdict in verdicts if verdict.claim]
+        stored[:] = verdicts
         return [n for n, v in zip(numbers, verdicts, strict=True) if v.kind == "unique"]
 
     return claim

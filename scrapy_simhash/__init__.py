@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy_simhash.exceptions import IndexUnavailable, SchemaMismatch, SchemeMismatch, SettingError
+from scrapy_simhash.exceptions import (
+    FingerprintMismatch,
+    IndexUnavailable,
+    SettingError,
+    TableVersionMismatch,
+)
 
 if TYPE_CHECKING:
     from scrapy_simhash.crawl.components import (
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     )
     from scrapy_simhash.crawl.stats import NearDuplicateItem
     from scrapy_simhash.index.index import Index
+    from scrapy_simhash.index.rule import Rule
     from scrapy_simhash.index.verdict import Match, Verdict
     from scrapy_simhash.simhash.measure import distance, similarity
     from scrapy_simhash.simhash.shingles import fingerprint
@@ -28,16 +34,17 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Addon",
+    "FingerprintMismatch",
     "Index",
     "IndexUnavailable",
     "Match",
     "NearDuplicateItem",
-    "SchemaMismatch",
-    "SchemeMismatch",
+    "Rule",
     "SettingError",
     "SimhashLogStats",
     "SimhashPipeline",
     "SimhashSpiderMiddleware",
+    "TableVersionMismatch",
     "Verdict",
     "distance",
     "fingerprint",
@@ -50,6 +57,7 @@ _HOMES = {
     "Index": "index.index",
     "Match": "index.verdict",
     "NearDuplicateItem": "crawl.stats",
+    "Rule": "index.rule",
     "SimhashLogStats": "crawl.components",
     "SimhashPipeline": "crawl.components",
     "SimhashSpiderMiddleware": "crawl.components",

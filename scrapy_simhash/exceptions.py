@@ -11,11 +11,11 @@ class IndexMismatch(Exception):
     """The index was made otherwise: one of the next two."""
 
 
-class SchemeMismatch(IndexMismatch, ValueError):
+class FingerprintMismatch(IndexMismatch, ValueError):
     """An index was opened with another scheme, or other keys, than it was created with."""
 
 
-class SchemaMismatch(IndexMismatch, RuntimeError):
+class TableVersionMismatch(IndexMismatch, RuntimeError):
     """The tables in the database were created by a version that is not compatible."""
 
 

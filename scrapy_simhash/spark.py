@@ -35,6 +35,7 @@ from scrapy_simhash.corpus.sketches import Sketches, make_part
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.index.batch import KeyRow, identity_hash, keys_of, slotted
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, FactsMode
 from scrapy_simhash.simhash.measure import hamming
 from scrapy_simhash.simhash.scheme import load_scheme
@@ -84,7 +85,7 @@ def deduplicate(
         key: columns that identify an item on its page.
         prefer: which copy to keep instead of the first, as for `dedupe --prefer`.
         similarity: of near-duplicate texts, 0.7 to 1.
-        facts: where different facts keep items with similar texts; see :class:`Index`.
+        facts: where different facts keep items with similar texts; see :class:`Rule`.
         scheme: of the fingerprints; must have shingles.
         scheme_options: options of the scheme.
         min_features: an item whose text has fewer features is compared as a whole.
@@ -101,13 +102,8 @@ def deduplicate(
             that is added, or the numbers in `order` are not distinct.
     """
     _check_columns(df, order, fields)
-    plan = Plan.make(
-        load_scheme(scheme, scheme_options),
-        secret_of(secret or token_hex()),
-        similarity=similarity,
-        candidates="bands",
-        facts=facts,
-    )
+    rule = Rule(similarity=similarity, scheme=load_scheme(scheme, scheme_options), facts=facts)
+    plan = Plan.make(rule, secret_of(secret or token_hex()), candidates="bands")
     compared = ComparedFields(fields, ignore, key)
     reader = ItemReader(plan.scheme, plan.secret, compared, min_features, max_text)
     criteria = criteria_of(prefer.split(",")) if prefer else ()

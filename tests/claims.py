@@ -42,8 +42,8 @@ def assert_no_trace(db: Database) -> None:
         assert rows(db, table) == 0, table.name
 
 
-def claim_version(index: Index, text: str, key: str = "a", visit: int = 1) -> Any:
-    document = Document(index.scheme.sketch(text), key, visit=visit, text=text)
+def claim_version(index: Index, text: str, key: str = "a", download: int = 1) -> Any:
+    document = Document(index.scheme.sketch(text), key, download=download, text=text)
     return index.execute([document])[0]
 
 

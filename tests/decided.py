@@ -9,11 +9,11 @@ from hashlib import blake2b
 from itertools import count
 from typing import Any
 
-from scrapy_simhash.db.values import CONFIRMED, EXACT, TEXT
-from scrapy_simhash.index.decide import decide, of_group, stands_for
-from scrapy_simhash.index.rule import Met, Rule
-from scrapy_simhash.index.verdict import Row
-from scrapy_simhash.index.visits import NO_VISITS, Decision, Visits
+from scrapy_simhash.db.values import ComparedBy, State
+from scrapy_simhash.index.decide import decide, stands_for
+from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.verdict import ClaimRow, Match, Verdict
+from scrapy_simhash.index.visits import NO_VISITS, Visits
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
@@ -32,7 +32,7 @@ class Thing:
         text: the place of its text; of one that is compared as a whole, its digest.
         facts: values by their names, those that begin with "€" amounts; None for none known.
         url: where it was found.
-        visit: of its identity.
+        download: of its page.
         epoch: of the web.
         listing: the page that lists it with others.
         exact: whether it is compared as a whole.
@@ -44,7 +44,7 @@ class Thing:
     text: int = 0
     facts: tuple[tuple[str, str], ...] | None = ()
     url: str = "http://a.com/"
-    visit: int = 1
+    download: int = 1
     epoch: int = 1
     listing: int = 0
     exact: bool = False
@@ -58,7 +58,7 @@ class Thing:
 
     def again(self, epoch: int = 2) -> Thing:
         """The same thing at a later visit of the web."""
-        return replace(self, visit=self.visit + 1000 * epoch, epoch=epoch)
+        return replace(self, download=self.download + 1000 * epoch, epoch=epoch)
 
 
 def facts_of(values: Mapping[str, str]) -> Facts:
@@ -90,25 +90,25 @@ class Seen:
     """
 
     def __init__(self, *, measured: bool = True, **rule: Any) -> None:
-        self.rule = replace(Rule(24, 0.9, known="pass"), **rule)
-        self.claims: dict[int, Row] = {}
+        self.rule = replace(Rule(known="pass"), **rule)
+        self.claims: dict[int, ClaimRow] = {}
         self._measured = measured
         self._numbers = count(1)
         self._tokens = count(1)
         self._outdated: dict[int, int] = {}
-        self._copies = defaultdict[int, list[Row]](list)
+        self._copies = defaultdict[int, list[ClaimRow]](list)
 
-    def meet(self, *things: Thing) -> list[Decision]:
+    def meet(self, *things: Thing) -> list[Verdict]:
         """Decide on a batch, and note what is claimed and what is the same again."""
         return self.commit(*self.ask(*things))
 
-    def ask(self, *things: Thing) -> tuple[list[Row], list[Facts | None]]:
+    def ask(self, *things: Thing) -> tuple[list[ClaimRow], list[Facts | None]]:
         """Things as they are asked for: these get their tokens, and numbers when they are tried."""
         facts = [None if one.facts is None else facts_of(dict(one.facts)) for one in things]
         pairs = zip(things, facts, strict=True)
         return [self._row(thing, content) for thing, content in pairs], facts
 
-    def commit(self, asked: Sequence[Row], facts: Sequence[Facts | None]) -> list[Decision]:
+    def commit(self, asked: Sequence[ClaimRow], facts: Sequence[Facts | None]) -> list[Verdict]:
         """Try to decide; a second attempt with the same rows finds the claims of the first."""
         tokens = {claim.token: claim for claim in self.claims.values()}
         made = {
@@ -116,41 +116,45 @@ class Seen:
             for number, row in enumerate(asked)
             if (claim := tokens.get(row.token)) and claim.created == row.created
         }
-        numbered = [row._replace(id=next(self._numbers)) for row in asked]
-        decisions = decide(
+        numbers = [next(self._numbers) for _ in asked]
+        numbered = [
+            row._replace(id=number, origin=number)
+            for row, number in zip(asked, numbers, strict=True)
+        ]
+        verdicts = decide(
             numbered,
             facts,
-            [[self._met(row, claim) for claim in self.claims.values()] for row in numbered],
-            lambda number, standing: [
-                self._met(numbered[number], other) for other in standing.values()
+            [[self._match(row, claim) for claim in self.claims.values()] for row in numbered],
+            lambda number, claimed: [
+                self._match(numbered[number], other) for other in claimed.values()
             ],
             rule=self.rule,
             visits=Visits(asked[0].epoch) if self.rule.known and asked else NO_VISITS,
             made=made,
         )
-        for number, decision in enumerate(decisions):
-            if decision.claims and number not in made:
-                self.claims[numbered[number].id] = of_group(numbered[number], decision)
-        for row, decision in zip(numbered, decisions, strict=True):
-            self._outdated |= {old.id: old.epoch for old in decision.outdated}
-            if decision.kind == "duplicate" and decision.match:
-                self._copies[decision.match.claim.id].append(row)
-            if decision.kind == "same" and decision.match and not decision.claims:
-                claim = decision.match.claim
+        for number, verdict in enumerate(verdicts):
+            if verdict.claim and number not in made:
+                self.claims[verdict.claim.id] = verdict.claim
+        for row, verdict in zip(numbered, verdicts, strict=True):
+            self._outdated |= {old.id: old.epoch for old in verdict.outdated}
+            if verdict.kind == "duplicate" and verdict.match:
+                self._copies[verdict.match.row.id].append(row)
+            if verdict.kind == "same" and verdict.match and not verdict.claim:
+                claim = verdict.match.row
                 touched = stands_for(claim, row)
                 self.claims[claim.id] = self.claims[claim.id]._replace(
                     token=touched.token,
-                    visit=touched.visit,
+                    download=touched.download,
                     epoch=touched.epoch,
                     listing=touched.listing,
                     identity=touched.identity,
                     met=touched.met,
                 )
-        return decisions
+        return verdicts
 
     def confirm(self) -> None:
         """All that was claimed is stored."""
-        self.claims = {id_: row._replace(state=CONFIRMED) for id_, row in self.claims.items()}
+        self.claims = {id_: row._replace(state=State.CONFIRMED) for id_, row in self.claims.items()}
 
     def settle(self) -> None:
         """The crawl has ended: what it replaced is deleted."""
@@ -164,31 +168,31 @@ class Seen:
         stored = []
         for start in range(0, len(things), batch):
             part = things[start : start + batch]
-            for thing, decision in zip(part, self.meet(*part), strict=True):
-                is_same = decision.kind == "same" and self.rule.known == "pass"
-                if is_same or decision.claims:
+            for thing, verdict in zip(part, self.meet(*part), strict=True):
+                is_same = verdict.kind == "same" and self.rule.known == "pass"
+                if is_same or verdict.claim:
                     stored.append(thing)
             self.confirm()
         return stored
 
-    def _met(self, mine: Row, claim: Row) -> Met:
-        apart = _apart(mine.fingerprint, claim.fingerprint)
-        known = self._measured and mine.compared_by == claim.compared_by == TEXT
-        alike = similarity(mine.fingerprint, claim.fingerprint) if known else None
+    def _match(self, row: ClaimRow, claim: ClaimRow) -> Match:
+        apart = _apart(row.fingerprint, claim.fingerprint)
+        known = self._measured and row.compared_by == claim.compared_by == ComparedBy.TEXT
+        alike = similarity(row.fingerprint, claim.fingerprint) if known else None
         copies = tuple(self._copies[claim.id])
-        return Met(min(128, 3 * apart), alike, False, claim, copies=copies)
+        return Match(claim, min(128, 3 * apart), alike, copies=copies)
 
-    def _row(self, thing: Thing, facts: Facts | None) -> Row:
+    def _row(self, thing: Thing, facts: Facts | None) -> ClaimRow:
         token = next(self._tokens)
-        return Row(
+        return ClaimRow(
             namespace=1,
             identity=hash(thing.identity),
             token=token,
-            visit=thing.visit,
+            download=thing.download,
             epoch=thing.epoch,
             listing=thing.listing,
             run=thing.epoch,
-            compared_by=EXACT if thing.exact else TEXT,
+            compared_by=ComparedBy.EXACT if thing.exact else ComparedBy.TEXT,
             fingerprint=thing.text.to_bytes(16, "big"),
             size=thing.size,
             created=float(token),
@@ -203,10 +207,10 @@ class Seen:
 
 
 def kinds(seen: Seen, *things: Thing) -> list[str]:
-    return [decision.kind for decision in seen.meet(*things)]
+    return [verdict.kind for verdict in seen.meet(*things)]
 
 
 def one(seen: Seen, thing: Thing) -> tuple[str, bool, str | None]:
     """What one thing is, whether it is claimed, and what makes it differ from its match."""
-    (decision,) = seen.meet(thing)
-    return decision.kind, decision.claims, decision.differs
+    (verdict,) = seen.meet(thing)
+    return verdict.kind, verdict.claim is not None, verdict.differs

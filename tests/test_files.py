@@ -72,10 +72,10 @@ def test_the_folder_of_a_project_is_made_for_its_owner(tmp_path, monkeypatch):
 def test_a_report(filled, tmp_path):
     path = tmp_path / "report.html"
     with closing(Database(f"sqlite:///{filled}")) as database:
-        write_report(read_report(choose_namespace(database, None), Rule(0)), path)
+        write_report(read_report(choose_namespace(database, None), Rule(distance=0)), path)
         assert mode(path) == 0o600
         path.chmod(0o644)
-        write_report(read_report(choose_namespace(database, None), Rule(0)), path)
+        write_report(read_report(choose_namespace(database, None), Rule(distance=0)), path)
     assert mode(path) == 0o644, "somebody has allowed others to read it"
 
 

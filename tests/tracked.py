@@ -8,9 +8,9 @@ from scrapy_simhash.crawl.tracking import Page
 
 
 def tracked(
-    response: Response | None, *, is_alone: bool = True, key: str = "", visit: int = 0
+    response: Response | None, *, is_alone: bool = True, key: str = "", download: int = 0
 ) -> Page:
     """A page whose callback has yielded one item, or several."""
-    page = Page("n", lambda: response, key, visit, items=1 if is_alone else 2)
+    page = Page("n", lambda: response, key, download, items=1 if is_alone else 2)
     page.note(is_only=is_alone)
     return page

@@ -65,7 +65,7 @@ class Plugin(NamedTuple):
         made = [maker.of_item(_page(number, visit), self._item(visit)) for number, visit in batch]
         documents = [one for one in made if not isinstance(one, str)]
         verdicts = index.execute(claims=documents)
-        index.execute(confirm=[verdict.claim for verdict in verdicts if verdict.claim])
+        index.execute(confirm=verdicts)
         answers = iter(verdicts)
         for one in made:
             if isinstance(one, str):
@@ -94,7 +94,7 @@ PLUGIN = (
 
 def _page(number: int, visit: Visit) -> Page:
     response = HtmlResponse(visit.url, body=visit.page or b"", request=Request(visit.url))
-    return tracked(response, key=str(number), visit=number)
+    return tracked(response, key=str(number), download=number)
 
 
 def _batches(visits: list[tuple[int, Visit]]) -> Iterator[list[tuple[int, Visit]]]:

@@ -19,9 +19,9 @@ from scrapy_simhash.feed.documents import PageReader
 from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.index.batch import document_row
 from scrapy_simhash.index.decide import decide
-from scrapy_simhash.index.rule import Met, Rule
+from scrapy_simhash.index.rule import Rule, fingerprint_distance
 from scrapy_simhash.index.similarity_cache import changes_of
-from scrapy_simhash.index.verdict import Claimant, Document
+from scrapy_simhash.index.verdict import ClaimRow, Document, Match
 from scrapy_simhash.index.words import difference_in_words
 from scrapy_simhash.item.addresses import same_site
 from scrapy_simhash.item.content import short
@@ -109,7 +109,7 @@ def _of_page(page: WarcPage, document: Document | None, bits: int) -> dict[str, 
 
 
 def _compared(a: Document | None, b: Document | None, rule: Rule, bits: int) -> dict[str, Any]:
-    figures: dict[str, Any] = {"similarity": None, "threshold": rule.similarity}
+    figures: dict[str, Any] = {"similarity": None, "threshold": rule.threshold}
     figures |= {"distance": None, "estimate": None, "limit": rule.limit, "page_sketch": None}
     if a is None or b is None:
         what = f"the main text of {'A' if a is None else 'B'} is missing, too short, too long or"
@@ -128,18 +128,17 @@ def _verdict(
 ) -> str:
     """What a crawl decides on the second document after storing the first."""
     rows = [
-        document_row(document, Claimant(0, 0), width)._replace(id=number)
+        document_row(document, ClaimRow(id=number, origin=number), width)
         for number, document in enumerate(documents, 1)
     ]
     old, new = documents
-    apart = distance(*(one.sketch.fingerprint or 0 for one in documents))
     changes = partial(changes_of, new.text or "", old.text or "")
-    met = [(), [Met(apart, similarity, False, rows[0], changes)]]
+    match = Match(rows[0], fingerprint_distance(*rows), similarity, changes=changes)
     facts = [document.facts for document in documents]
-    decision = decide(rows, facts, met, lambda *_: (), rule=rule, made={})[1]
-    if decision.differs is not None:
-        return f"different items: {difference_in_words(decision.differs)}"
-    return "different" if decision.kind == "unique" else "near-duplicates"
+    verdict = decide(rows, facts, [(), [match]], lambda *_: (), rule=rule, made={})[1]
+    if verdict.differs is not None:
+        return f"different items: {difference_in_words(verdict.differs)}"
+    return "different" if verdict.kind == "unique" else "near-duplicates"
 
 
 def _print_figures(figures: Mapping[str, Any], bits: int) -> None:

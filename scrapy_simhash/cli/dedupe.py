@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
@@ -260,12 +261,9 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
     # a page can't know it.
     secret = secret_of(settings.secret or identity_of(sources))
     plan = Plan.make(
-        settings.scheme,
+        replace(settings.rule, facts=options.facts or settings.facts),
         secret,
-        similarity=settings.similarity,
-        distance=settings.distance,
         candidates=settings.candidates,
-        facts=options.facts or settings.facts,
         expected_size=settings.expected_size,
     )
     limits = (settings.min_features, settings.max_text)

@@ -34,7 +34,7 @@ from scrapy_simhash.history.documents import read_documents, read_stored
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.simhash.measure import candidate_limit, distance, similarity_at
+from scrapy_simhash.simhash.measure import distance, similarity_at
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural, shortened
 
@@ -72,22 +72,22 @@ def tuned(project: Project, namespace: NamespaceRow, run: int | None = None) -> 
 
     Counts only the documents of the given run.
     """
-    rule, scheme = project.settings.rule, keyed(project.settings.scheme, namespace.database.secret)
+    settings, secret = project.settings, namespace.database.secret
+    # A corpus has no visits; these are decided on as one.
+    rule, scheme = replace(settings.rule, known=None), keyed(settings.scheme, secret)
     if namespace.scheme != scheme.id:
         raise CommandError(
             f"namespace {namespace.name!r} has the scheme {namespace.scheme!r}, the project has "
             f"{scheme.id!r}: change SIMHASH_SCHEME"
         )
-    rule, is_distance = Rule(rule.limit, rule.similarity, rule.facts), rule.similarity is None
     tried = levels(rule, scheme.bits)
-    present = tried.index(rule)
+    present = [threshold(level) for level in tried].index(threshold(rule))
     rows = read_stored(namespace, run, limit=_LIMIT)
     is_own = np.array([run in {None, row.run} for row in rows], bool)
     with closing(SketchStore(Path(gettempdir()))) as store, progress_bar() as progress:
         task = progress.add_task("Sketching", total=len(rows))
         # The keys that find most are used for all levels.
-        how = {"distance": tried[0].limit} if is_distance else {"similarity": tried[0].similarity}
-        plan = Plan.make(project.settings.scheme, namespace.database.secret, **how)
+        plan = Plan.make(tried[0], secret)
         for documents in read_documents(namespace, rows, scheme):
             store.append(store.place(make_part(documents, plan)))
             progress.advance(task, len(documents))
@@ -107,10 +107,10 @@ def tuned(project: Project, namespace: NamespaceRow, run: int | None = None) -> 
     for number in (present, present - 1):
         if 0 <= number < len(tried) - 1:
             stricter = tried[number + 1]
-            least = stricter.similarity or similarity_at(stricter.limit, scheme.bits)
-            found = borderline(decisions[number], decisions[number + 1], least, counted)
-            closest = found[:: 1 if number == present else -1][:_EXAMPLES]
-            pairs = [(rows[one], rows[other], near) for one, other, near in closest]
+            least = stricter.threshold or similarity_at(stricter.limit, scheme.bits)
+            dropped = borderline(decisions[number], decisions[number + 1], least, counted)
+            closest = dropped[:: 1 if number == present else -1][:_EXAMPLES]
+            pairs = [(rows[number], rows[match], near) for number, match, near in closest]
             names = {"dropped_at": threshold(tried[number]), "kept_at": threshold(stricter)}
             steps.append({**names, "pairs": _described(namespace, pairs)})
     return {
@@ -118,9 +118,10 @@ def tuned(project: Project, namespace: NamespaceRow, run: int | None = None) -> 
         "run": run,
         "documents": int(counted.sum()),
         "left_out": int((~has_text).sum()) + max(0, namespace.size - _LIMIT),
-        "setting": "SIMHASH_DISTANCE" if is_distance else "SIMHASH_SIMILARITY",
+        "setting": "SIMHASH_SIMILARITY" if rule.threshold else "SIMHASH_DISTANCE",
         "levels": [
-            _counts(level, one.kept[counted]) for level, one in zip(tried, decisions, strict=True)
+            _counts(level, decided.kept[counted])
+            for level, decided in zip(tried, decisions, strict=True)
         ],
         "present": threshold(rule),
         "borderline": steps,
@@ -134,16 +135,16 @@ def _counts(rule: Rule, kept: NDArray[np.bool_]) -> dict[str, Any]:
 
 def threshold(rule: Rule) -> str:
     """The value of the setting that gives a rule."""
-    return str(rule.limit) if rule.similarity is None else f"{rule.similarity:g}"
+    return str(rule.limit) if rule.threshold is None else f"{rule.threshold:g}"
 
 
 def levels(rule: Rule, bits: int) -> list[Rule]:
     """The rules to try, the loosest first; the present one is among them."""
-    if rule.similarity is None:
-        around = range(min(rule.limit + 4, bits // 2), max(rule.limit - 4, 0) - 1, -1)
-        return [replace(rule, limit=one) for one in around]
-    tried = sorted({*_SIMILARITIES, rule.similarity})
-    return [replace(rule, limit=candidate_limit(one), similarity=one) for one in tried]
+    if rule.threshold is None:
+        distances = range(min(rule.limit + 4, bits // 2), max(rule.limit - 4, 0) - 1, -1)
+        return [replace(rule, distance=distance) for distance in distances]
+    similarities = sorted({*_SIMILARITIES, rule.threshold})
+    return [replace(rule, similarity=similarity) for similarity in similarities]
 
 
 def borderline(
@@ -157,8 +158,8 @@ def borderline(
     is_below = looser.similarities < np.float32(least)
     numbers = np.flatnonzero(counted & ~looser.kept & stricter.kept & is_below)
     columns = (numbers, looser.matches[numbers], looser.similarities[numbers])
-    found = zip(*(column.tolist() for column in columns), strict=True)
-    return sorted(found, key=lambda one: one[2])
+    pairs = zip(*(column.tolist() for column in columns), strict=True)
+    return sorted(pairs, key=lambda pair: pair[2])
 
 
 def _described(
@@ -192,8 +193,12 @@ def print_tuned(figures: Mapping[str, Any]) -> None:
     """Print the table and the borderline pairs."""
     name, now = figures["setting"].removeprefix("SIMHASH_").lower(), figures["present"]
     rows = [
-        (one["threshold"] + " (now)" * (one["threshold"] == now), one["dropped"], one["kept"])
-        for one in figures["levels"]
+        (
+            level["threshold"] + " (now)" * (level["threshold"] == now),
+            level["dropped"],
+            level["kept"],
+        )
+        for level in figures["levels"]
     ]
     print_table((name, "dropped", "kept"), rows)
     console = open_console()

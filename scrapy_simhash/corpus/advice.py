@@ -14,7 +14,7 @@ from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.corpus.workers import ADDRESS
-from scrapy_simhash.db.values import EXACT
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import Changes, WordEdit
 from scrapy_simhash.item.content import short
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT
@@ -105,7 +105,7 @@ class Explainer:
         """Which fields to ignore, each line with those of the line before."""
         given, ignored, decisions = list[Advice](), tuple[str, ...](), self.decisions
         kept, more = int(decisions.kept.sum()), 0
-        is_exact = not (self.sketches.rows["compared_by"] == EXACT).any()
+        is_exact = not (self.sketches.rows["compared_by"] == ComparedBy.EXACT).any()
         while len(ignored) < _FIELDS and (name := self._irrelevant(decisions, ignored)):
             ignored = *ignored, name
             decisions = decide_corpus(

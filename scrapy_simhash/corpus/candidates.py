@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
-from scrapy_simhash.db.values import EXACT
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.simhash.measure import hamming
 
 #: A document is paired with all earlier ones that share a key if these are fewer. Hot keys have far
@@ -109,7 +109,7 @@ class Candidates:
         rows = self._sketches.rows[numbers]
         has = np.empty((len(numbers), self._columns), np.bool_)
         compared_by = rows["compared_by"]
-        has[:, : self._slots] = ((compared_by >= 0) & (compared_by != EXACT))[:, None]
+        has[:, : self._slots] = ((compared_by >= 0) & (compared_by != ComparedBy.EXACT))[:, None]
         has[:, self._slots] = rows["has_digest"]
         has[:, self._slots + 1] = rows["listing"] != 0
         return has

@@ -9,8 +9,8 @@ another thing of the same site has the text too.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from itertools import chain, islice
 
 import numpy as np
@@ -20,21 +20,20 @@ from scrapy_simhash import native
 from scrapy_simhash.corpus.candidates import Candidates
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
-from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.batch import fingerprint_key
 from scrapy_simhash.index.decide import decide, sharing_sites
-from scrapy_simhash.index.rule import Met, apart, met_with
-from scrapy_simhash.index.similarity_cache import changes_of
-from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.index.rule import compare
+from scrapy_simhash.index.verdict import ClaimRow, Match
 from scrapy_simhash.item.addresses import same_site, site
 from scrapy_simhash.item.facts import without
 from scrapy_simhash.keys.plan import HOT_KEY
-from scrapy_simhash.simhash.measure import common, hamming, similarity_at
+from scrapy_simhash.simhash.measure import common, hamming
 
 #: The most documents to decide on together.
 STEP = 4096
-# Rows to cache, and shingles: 16 MiB.
-_ROWS, _HELD = 1 << 14, 2 << 20
+_CACHED_ROWS = 1 << 14
+# 16 MiB.
+_CACHED_SHINGLES = 2 << 20
 # Copies of one document and site that the next one is compared with.
 _COPIES = 4
 
@@ -91,10 +90,6 @@ def decide_corpus(
     return greedy.decisions()
 
 
-def _similarity(met: Met, bits: int) -> float:
-    return similarity_at(met.distance, bits) if met.similarity is None else met.similarity
-
-
 class Greedy:
     """Decides on one document after another; facts whose names have given hashes are ignored."""
 
@@ -104,13 +99,13 @@ class Greedy:
         self._numbers = np.empty(0, np.uint32)
         self._results = np.empty(0, _RESULT)
         self._reasons = {"": 0}
-        self._least = max(0.0, (plan.rule.similarity or 0.0) - 1e-9)
+        self._least = max(0.0, (plan.rule.threshold or 0.0) - 1e-9)
         self._by_key: dict[tuple[int, int], list[int]] = {}
         self._latest: dict[int, tuple[int, ...]] = {}
         self._copies = _Copies()
         self._held: dict[int, NDArray[np.uint64]] = {}
-        self._most = _HELD
-        self._row = lru_cache(_ROWS)(self._read_row)
+        self._most = _CACHED_SHINGLES
+        self._row = lru_cache(_CACHED_ROWS)(self._read_row)
 
     def add(self, sketches: Sketches, numbers: NDArray[np.uint32], reference: int = 0) -> None:
         """Decide on further documents.
@@ -188,52 +183,52 @@ class Greedy:
         if not similar:
             self._keep(place, keys)
             return
-        mine = self._row(place)
-        met = [self._met(place, mine, *one) for one in similar]
-        if any(one.claim.token in self._copies.known for one in met):
-            again = self._return_to_copies(mine, met)
-            met += [self._met(place, mine, *one) for one in self._similar(place, again)]
-        original = self._judge(place, mine, met)
+        row = self._row(place)
+        matches = [self._match(place, row, *pair) for pair in similar]
+        if any(match.row.token in self._copies.known for match in matches):
+            again = self._return_to_copies(row, matches)
+            matches += [self._match(place, row, *pair) for pair in self._similar(place, again)]
+        original = self._judge(place, row, matches)
         if original is None:
             self._keep(place, keys)
         elif self._plan.rule.facts == "auto":
-            self._copies.add(mine, original, keys)
+            self._copies.add(row, original, keys)
 
-    def _judge(self, place: int, mine: Row, met: Sequence[Met]) -> Row | None:
+    def _judge(self, place: int, row: ClaimRow, matches: Sequence[Match]) -> ClaimRow | None:
         """Decide on the document at a place; returns what it is a copy of, if it is one."""
-        if not met:
+        if not matches:
             return None
-        given = [mine], [self._sketches.facts(mine)], [met]
-        (decision,) = decide(*given, _none_in_flight, rule=self._plan.rule, made={})
-        if (match := decision.match) is None:
+        facts, rule = self._sketches.facts(row), self._plan.rule
+        (verdict,) = decide([row], [facts], [matches], _none_in_flight, rule=rule, made={})
+        if (match := verdict.match) is None:
             return None
-        differs = self._reasons.setdefault(decision.differs or "", len(self._reasons))
-        other, is_kept = self._numbers[match.claim.token], decision.kind != "duplicate"
-        self._results[place] = is_kept, other, _similarity(match, self._plan.scheme.bits), differs
-        return None if is_kept else match.claim
+        differs = self._reasons.setdefault(verdict.differs or "", len(self._reasons))
+        other, is_kept = self._numbers[match.row.token], verdict.kind != "duplicate"
+        self._results[place] = is_kept, other, match.similarity, differs
+        return None if is_kept else match.row
 
-    def _return_to_copies(self, mine: Row, met: Sequence[Met]) -> list[int]:
+    def _return_to_copies(self, row: ClaimRow, matches: Sequence[Match]) -> list[int]:
         """Decide again on copies of other sites, if one of the two has two things of that text.
 
         Returns those that are kept now.
         """
-        shared = sharing_sites(mine, self._sketches.facts(mine), met)
-        kept = [one.claim.token for one in met]
+        shared = sharing_sites(row, self._sketches.facts(row), matches)
+        kept = [match.row.token for match in matches]
         # What shows that a site has two things may be later than the copy.
-        sharing = (mine, *(row for one in met for row in (*one.copies, one.claim)))
-        for one in met if shared else ():
-            for copy, keys in self._copies.take(one.claim, shared):
-                row = self._row(copy)
-                self._results[copy] = (True, -1, np.nan, 0)
-                similar = self._similar(copy, sorted(other for other in kept if other < copy))
-                again = [self._met(copy, row, *other) for other in similar]
-                original = self._judge(copy, row, [one._replace(copies=sharing) for one in again])
+        sharing = (row, *(item for match in matches for item in (*match.copies, match.row)))
+        for match in matches if shared else ():
+            for place, keys in self._copies.take(match.row, shared):
+                copy = self._row(place)
+                self._results[place] = (True, -1, np.nan, 0)
+                similar = self._similar(place, sorted(other for other in kept if other < place))
+                again = [self._match(place, copy, *pair) for pair in similar]
+                original = self._judge(place, copy, [replace(one, copies=sharing) for one in again])
                 if original is None:
-                    self._keep(copy, keys)
-                    kept.append(copy)
-                elif shared.isdisjoint({site(row.url), site(original.url)}):
-                    self._copies.add(row, original, keys)
-        return sorted(kept[len(met) :])
+                    self._keep(place, keys)
+                    kept.append(place)
+                elif shared.isdisjoint({site(copy.url), site(original.url)}):
+                    self._copies.add(copy, original, keys)
+        return sorted(kept[len(matches) :])
 
     def _keys(self, place: int) -> list[tuple[int, int]]:
         """The slots and keys of a document that many share; see `index.batch.keys_of`.
@@ -303,22 +298,22 @@ class Greedy:
         if (found := self._held.get(place)) is None:
             if self._most <= 0:
                 self._held.clear()
-                self._most = _HELD
+                self._most = _CACHED_SHINGLES
             found = self._held[place] = self._sketches.shingles(int(self._numbers[place]))
             self._most -= found.size
         return found
 
-    def _met(self, place: int, mine: Row, other: int, similarity: float | None) -> Met:
-        numbers = self._numbers[[place, other]]
-        rows = self._sketches.rows[numbers]
-
-        def changes() -> Changes:
-            new, old = (self._sketches.text(int(number)) or "" for number in numbers)
-            return changes_of(new, old, tells_state=bool(rows["tells_state"].any()))
-
-        claim, how = self._row(other), changes if rows["length"].all() else None
-        met = met_with(mine, claim, apart(mine, claim), lambda: (similarity, False), how)
-        return met._replace(copies=tuple(map(self._row, self._copies.some(other, mine))))
+    def _match(self, place: int, row: ClaimRow, other: int, jaccard: float | None) -> Match:
+        numbers = self._numbers[[place, other]].tolist()
+        has_texts = self._sketches.rows["length"][numbers].all()
+        return compare(
+            row,
+            self._row(other),
+            self._plan.scheme.bits,
+            jaccard=lambda: (jaccard, False),
+            changes=partial(self._sketches.changes, *numbers) if has_texts else None,
+            copies=tuple(map(self._row, self._copies.some(other, row))),
+        )
 
     def _latest_of(self, place: int) -> tuple[int, ...]:
         """The latest kept document that is a version of the same listed thing, if there is one."""
@@ -338,7 +333,7 @@ class Greedy:
         if place in self._found.listed:
             self._latest[self._row(place).identity] = (place,)
 
-    def _read_row(self, place: int) -> Row:
+    def _read_row(self, place: int) -> ClaimRow:
         row = self._sketches.row(int(self._numbers[place]), place)
         if self._ignored and row.facts:
             row = row._replace(facts=without(row.facts, self._ignored))
@@ -355,18 +350,18 @@ class _Copies:
     def __init__(self) -> None:
         self.known: dict[int, dict[str, dict[int, _Keys]]] = {}
 
-    def add(self, mine: Row, original: Row, keys: _Keys) -> None:
+    def add(self, mine: ClaimRow, original: ClaimRow, keys: _Keys) -> None:
         """Note a copy, if it is such a one."""
         if mine.facts and mine.url and original.url and not same_site(mine.url, original.url):
             of_sites = self.known.setdefault(original.token, {})
             of_sites.setdefault(site(mine.url), {})[mine.token] = keys
 
-    def some(self, original: int, mine: Row) -> list[int]:
+    def some(self, original: int, mine: ClaimRow) -> list[int]:
         """Some copies of a document that are of the same site as another one."""
         of_sites = self.known.get(original)
         return list(islice(of_sites.get(site(mine.url), ()), _COPIES)) if of_sites else []
 
-    def take(self, original: Row, shared: Collection[str]) -> list[tuple[int, _Keys]]:
+    def take(self, original: ClaimRow, shared: Collection[str]) -> list[tuple[int, _Keys]]:
         """Remove and return the copies of a document where it, or they, are of one of the sites."""
         of_sites = self.known.pop(original.token, {})
         is_shared = site(original.url) in shared
@@ -376,6 +371,6 @@ class _Copies:
         return sorted(pair for name in of_sites.keys() - left for pair in of_sites[name].items())
 
 
-def _none_in_flight(_number: int, _standing: Mapping[int, Row]) -> Sequence[Met]:
+def _none_in_flight(_number: int, _claimed: Mapping[int, ClaimRow]) -> Sequence[Match]:
     """No in-flight duplicates: documents come one at a time."""
     return ()

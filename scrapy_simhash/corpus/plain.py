@@ -20,7 +20,7 @@ from scrapy_simhash import native
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.quality import Criterion, QualitySignals, ranks_of
 from scrapy_simhash.corpus.sketches import Part, lay_out, row_type
-from scrapy_simhash.db.values import TEXT
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.tokens import fold_table
 from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.item.evidence import Evidence
@@ -145,7 +145,7 @@ class PlainItems:
             mine[name] = found.rows[name]
         lay_out(mine)
         mine["size"], mine["page_sketch"] = mine["hashes"], -1
-        mine["compared_by"], mine["has_digest"], mine["is_text"] = TEXT, True, True
+        mine["compared_by"], mine["has_digest"], mine["is_text"] = ComparedBy.TEXT, True, True
         if criteria:
             characters = found.rows["characters"].tolist()
             mine["rank"] = [

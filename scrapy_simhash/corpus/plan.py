@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.verdict import FactsMode
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.plan import Blocks, choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, keyed
@@ -36,26 +35,27 @@ class Plan:
     @classmethod
     def make(
         cls,
-        scheme: Scheme,
+        rule: Rule,
         secret: bytes,
         *,
-        similarity: float = 0.9,
-        distance: int | None = None,
         candidates: str = "auto",
-        facts: FactsMode = "auto",
         expected_size: int = 1_000_000,
     ) -> Plan:
         """Make a plan; the arguments are those of an index.
 
+        A corpus has no visits: each document is compared with all others.
+
         Raises:
             ValueError: as :class:`~scrapy_simhash.Index` does.
         """
-        rule = Rule.of(scheme, similarity, distance, facts=facts)
-        keys = choose_keys(scheme, similarity, distance, candidates, expected_size=expected_size)
+        rule = replace(rule, known=None)
+        keys = choose_keys(
+            rule.scheme, rule.similarity, rule.distance, candidates, expected_size=expected_size
+        )
         flips: Sequence[NDArray[np.int32]] = [np.zeros(1, np.int32)] * keys.slots
         if isinstance(keys, Blocks):
             flips = keys.flips(rule.radius)
-        return cls(keyed(scheme, secret), secret, rule, keys, flips)
+        return cls(keyed(rule.scheme, secret), secret, rule, keys, flips)
 
     @property
     def width(self) -> int:

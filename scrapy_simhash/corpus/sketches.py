@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from scrapy_simhash import native
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.quality import Criterion, QualitySignals, ranks_of
-from scrapy_simhash.db.values import CONFIRMED, TEXT, storable
+from scrapy_simhash.db.values import ComparedBy, State, storable
+from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.tokens import fold_table
 from scrapy_simhash.index.batch import digest_of, how_compared, identity_hash, whole_key
-from scrapy_simhash.index.verdict import Document, Row
+from scrapy_simhash.index.similarity_cache import changes_of
+from scrapy_simhash.index.verdict import ClaimRow, Document
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts
 from scrapy_simhash.item.names import is_inside, name_of
 from scrapy_simhash.simhash.measure import FEW_FEATURES
@@ -155,7 +157,7 @@ def lay_out(rows: NDArray[np.void]) -> None:
 def _is_text(document: Document) -> bool:
     """Whether it has no facts but the numbers of its text, and is one of its kind on its page."""
     return (
-        how_compared(document) == TEXT
+        how_compared(document) == ComparedBy.TEXT
         and document.sketch.shingles is not None
         and document.facts is not None
         and document.page_sketch is None
@@ -298,6 +300,13 @@ class Sketches:
         start, length = int(mine["text"]), int(mine["length"])
         return self._texts[start : start + length].decode("utf-8", "replace") if length else None
 
+    def changes(self, number: int, earlier: int) -> Changes:
+        """How the text of a document differs from that of an earlier one."""
+        tells_state = bool(self.rows["tells_state"][[number, earlier]].any())
+        return changes_of(
+            self.text(number) or "", self.text(earlier) or "", tells_state=tells_state
+        )
+
     def order(self, reference: int = 0) -> NDArray[np.uint32]:
         """The numbers of the documents, preferred ones first; see `corpus.quality`.
 
@@ -314,7 +323,7 @@ class Sketches:
         """The address of a document."""
         return self._blobs(self._row(number))[2].decode()
 
-    def facts(self, row: Row) -> Facts | None:
+    def facts(self, row: ClaimRow) -> Facts | None:
         """The facts of a row made by :meth:`row`, with their names."""
         return None if row.facts is None else Facts(Facts.unpack(row.facts).records, self._names)
 
@@ -322,15 +331,15 @@ class Sketches:
         """The hashes of the names of facts of these fields, and of those inside them."""
         return frozenset(key for key, name in self._names.items() if is_inside(name, names))
 
-    def row(self, number: int, place: int) -> Row:
+    def row(self, number: int, place: int) -> ClaimRow:
         """A document, at its place in the order, as a stored row of an index: all are one visit."""
         mine = self._row(number)
         facts, page_sketch, url = self._blobs(mine)
         same = ("identity", "listing", "compared_by", "fingerprint", "size")
-        return Row(
+        return ClaimRow(
             id=place + 1,
             token=place,
-            state=CONFIRMED,
+            state=State.CONFIRMED,
             url=url.decode(),
             digest=mine["digest"] if mine["has_digest"] else None,
             facts=facts,

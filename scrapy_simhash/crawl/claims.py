@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy
-from scrapy_simhash.crawl.tracking import Subject
+from scrapy_simhash.crawl.tracking import TrackedItem
 from scrapy_simhash.crawl.worker import Worker, wait
 from scrapy_simhash.index.verdict import Document, Verdict
 
@@ -28,11 +28,11 @@ class Claims:
     settings: Settings
     stats: CrawlStats
     errors: ErrorPolicy
-    _open: dict[tuple[str, int], Subject] = field(default_factory=dict)
+    _open: dict[tuple[str, int], TrackedItem] = field(default_factory=dict)
     _last_outcome: float = 0.0
     _has_warned: bool = False
 
-    async def claim(self, subject: Subject, document: Document) -> Verdict:
+    async def claim(self, tracked: TrackedItem, document: Document) -> Verdict:
         """The final verdict on a document.
 
         The match of a duplicate may not be stored yet. If this crawl holds the matching claim, its
@@ -41,13 +41,13 @@ class Claims:
         again. If another process holds it, the item is dropped: the quarantine has it, and lists it
         as an orphan should that claim be released.
         """
-        namespace = subject.page.namespace
+        namespace = tracked.page.namespace
         asked_again: int | None = None
         while True:
             verdict = await self.worker.claim(namespace, document)
             self.errors.note_answer()
             if verdict.claim is not None:
-                self._open[namespace, verdict.claim.id] = subject
+                self._open[namespace, verdict.claim.id] = tracked
                 return verdict
             match = verdict.match
             if match is None or not self._depends_on_match(verdict):
@@ -77,9 +77,9 @@ class Claims:
         names_group = verdict.kind == "duplicate" and self.settings.group_field is not None
         return names_group or self.settings.leaves_out(verdict)
 
-    async def foresee(self, namespace: str, document: Document) -> Verdict:
+    async def preview(self, namespace: str, document: Document) -> Verdict:
         """The verdict that a page would get, without a claim."""
-        verdict = await self.worker.foresee(namespace, document)
+        verdict = await self.worker.preview(namespace, document)
         self.errors.note_answer()
         if (match := verdict.match) is None:
             return verdict
@@ -87,7 +87,7 @@ class Claims:
         is_stored = await self._wait_for(original) if original else not match.pending
         return verdict if is_stored else Verdict("unique")
 
-    async def _wait_for(self, original: Subject) -> bool | None:
+    async def _wait_for(self, original: TrackedItem) -> bool | None:
         """Whether an item in flight is stored in the end; None if the pipelines stall."""
         self.stats.count("in_flight_waits")
         started = time.monotonic()
@@ -106,24 +106,23 @@ class Claims:
             )
         return None
 
-    def settle(self, subject: Subject, stored: bool) -> None:
-        """Confirm or release the claim of a subject, if it has one."""
+    def settle(self, tracked: TrackedItem, stored: bool) -> None:
+        """Confirm or release the claim of an item, if it has one."""
         self._last_outcome = time.monotonic()
-        verdict, namespace = subject.verdict, subject.page.namespace
+        verdict, namespace = tracked.verdict, tracked.page.namespace
         if verdict is None or (claim := verdict.claim) is None:
             return
         # A new file of the database gives the numbers again.
-        if self._open.get((namespace, claim.id)) is subject:
+        if self._open.get((namespace, claim.id)) is tracked:
             del self._open[namespace, claim.id]
-        is_known = claim.before is not None
         if not stored:
-            self.worker.release(namespace, claim)
-        elif not is_known:
-            self.worker.confirm(namespace, claim)
-        if not is_known:
+            self.worker.release(namespace, verdict)
+        elif not verdict.has_old_claim:
+            self.worker.confirm(namespace, verdict)
+        if not verdict.has_old_claim:
             self.stats.count_outcome(verdict, stored=stored)
 
     def open_count(self) -> int:
         """How many unique items have no outcome yet."""
-        verdicts = [subject.verdict for subject in self._open.values()]
+        verdicts = [tracked.verdict for tracked in self._open.values()]
         return sum(verdict.kind == "unique" for verdict in verdicts if verdict is not None)

@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -26,19 +26,9 @@ from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.journal import find_removed
 from scrapy_simhash.index.runs import Run, is_complete
-from scrapy_simhash.index.verdict import Claim
+from scrapy_simhash.index.verdict import Verdict
 
 logger = logging.getLogger(__name__)
-
-#: What the index counts, with the name of the field of its counts.
-_COUNTED = {
-    "index/candidates": "candidates",
-    "index/hot_keys": "hot_keys",
-    "index/exact_only": "exact_only",
-    "index/texts_pushed_out": "texts",
-    "quarantine/pushed_out": "items",
-    "quarantine/orphans_pushed_out": "orphans",
-}
 
 
 @dataclass(slots=True)
@@ -137,9 +127,9 @@ class CrawlDatabase:
             raise IndexUnusable(str(error)) from error
         self._is_lost = False
 
-    def is_outdated(self, value: object) -> bool:
-        """Whether this is a claim in a file that is gone."""
-        return isinstance(value, Claim) and value.process != self.run.process
+    def is_outdated(self, argument: object) -> bool:
+        """Whether this is the verdict of a run in a file that is gone."""
+        return isinstance(argument, Verdict) and argument.process != self.run.process
 
     def index(self, namespace: str) -> Index:
         """The index of a namespace, opened on first use."""
@@ -178,8 +168,7 @@ class CrawlDatabase:
         figures.sizes = {namespace: len(index) for namespace, index in self._indexes.items()}
         counts = Counter[str]()
         for index in self._indexes.values():
-            found = asdict(index.lookup.counts)
-            counts.update({name: found[field] for name, field in _COUNTED.items()})
+            counts.update(index.lookup.counts)
         row = schema.duplicates.c
         # Those that were only reported are stored.
         orphans = (row.run == self.run.id, row.action != "report", is_orphan())

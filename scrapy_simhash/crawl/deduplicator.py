@@ -36,10 +36,10 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.snapshot import Snapshot
 from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem
-from scrapy_simhash.crawl.tracking import Page, Subject, Tracker, is_item
+from scrapy_simhash.crawl.tracking import Page, TrackedItem, Tracker, is_item
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
-from scrapy_simhash.index.verdict import Change, Document, Duplicate, Match, Verdict
+from scrapy_simhash.index.verdict import Document, Duplicate, Match, Verdict
 from scrapy_simhash.signals import item_change, near_duplicate
 from scrapy_simhash.text.packed import TooLarge
 from scrapy_simhash.visible import iso_time, shortened
@@ -92,10 +92,10 @@ class Deduplicator:
     def of(cls, crawler: Crawler) -> Deduplicator:
         """The one of this crawler, created by the first call; raises as :func:`settings_of`."""
         settings = settings_of(crawler)
-        found = cls._of.get(id(crawler))
-        if found is None:
-            found = cls._of[id(crawler)] = cls(crawler, settings)
-        return found
+        deduplicator = cls._of.get(id(crawler))
+        if deduplicator is None:
+            deduplicator = cls._of[id(crawler)] = cls(crawler, settings)
+        return deduplicator
 
     def watch_storage(self, *, may_store_after: bool) -> None:
         """Called when the spider is open: see how its items are stored.
@@ -123,24 +123,22 @@ class Deduplicator:
 
     async def _is_known(self, page: Page) -> bool:
         """Whether a page is a duplicate to be skipped, and has been recorded as one."""
-        subject = Subject(page)
         with self._errors:
             document = self._documents.of_page(page)
             if isinstance(document, str):
                 return False
-            subject.document = document
-            verdict = await self._claims.foresee(page.namespace, document)
+            verdict = await self._claims.preview(page.namespace, document)
             if self._settings.leaves_out(verdict):
                 self._stats.count_verdict(page.url, verdict)
-                return await self._record(subject, verdict, None)
+                return await self._record(page, document, verdict)
         return False
 
     async def process(self, item: Any) -> Any:
         """Return the item if it is to be stored; NearDuplicateItem is raised to drop it."""
-        snapshot, subject = Snapshot(item), self._tracker.current()
+        snapshot, tracked = Snapshot(item), self._tracker.current()
         drop: NearDuplicateItem | None = None
         with self._errors:
-            drop = await self._check(subject, snapshot)
+            drop = await self._check(tracked, snapshot)
         if drop is not None:
             raise drop
         item = snapshot.take()
@@ -149,98 +147,103 @@ class Deduplicator:
             logger.warning(
                 "%s changed an item after it had yielded it. A copy with the values of before is "
                 "stored; further ones are not logged. Let it yield a copy of what it still uses",
-                self._tracker.callback_name(subject.page),
+                self._tracker.callback_name(tracked.page),
             )
         with self._errors:
-            self._write_fields(subject, item)
+            self._write_fields(tracked, item)
         return item
 
-    async def _check(self, subject: Subject, snapshot: Snapshot) -> NearDuplicateItem | None:
+    async def _check(self, tracked: TrackedItem, snapshot: Snapshot) -> NearDuplicateItem | None:
         """The exception that drops an item, if it is to be dropped."""
         verdict = Verdict("failed_open")
         with self._errors:
-            verdict = await self._decide(subject, snapshot)
-        subject.verdict = verdict
-        self._stats.count_verdict(subject.page.url, verdict)
-        found, match, item = verdict.change, verdict.match, snapshot.take()
-        if found is not None:
-            self._send(item_change, subject, item, change=_plain(found))
+            verdict = await self._decide(tracked, snapshot)
+        tracked.verdict = verdict
+        self._stats.count_verdict(tracked.page.url, verdict)
+        match, item = verdict.match, snapshot.take()
+        if verdict.status is not None:
+            self._send(item_change, tracked, item, change=_change(verdict))
         is_copy, is_unwanted = verdict.kind == "duplicate", self._settings.leaves_out(verdict)
-        if match is None or not (is_copy or is_unwanted):
+        document = tracked.document
+        if match is None or document is None or not (is_copy or is_unwanted):
             return None
         if is_copy:
-            self._send(near_duplicate, subject, item, match=match)
+            self._send(near_duplicate, tracked, item, match=match)
         if not is_unwanted:
             # It is stored in any case, and the items after it must not overtake it.
-            deferred_from_coro(self._record(subject, verdict, item))
+            deferred_from_coro(self._record(tracked.page, document, verdict, item))
             return None
         # What equals a stored item in everything need not be kept.
-        is_equal = not is_copy and found is not None and found.is_equal
-        if not is_equal and not await self._record(subject, verdict, item):
+        is_equal = not is_copy and verdict.is_equal
+        if not is_equal and not await self._record(tracked.page, document, verdict, item):
             return None
-        message = _message(verdict.kind, cast("Document", subject.document), match)
+        message = _message(verdict.kind, document, match)
         return NearDuplicateItem(message, match, self._settings.log_level)
 
-    async def _decide(self, subject: Subject, snapshot: Snapshot) -> Verdict:
+    async def _decide(self, tracked: TrackedItem, snapshot: Snapshot) -> Verdict:
         self._unused.see(snapshot.item)
-        await self._tracker.until_counted(subject.page)
-        document = self._documents.of_item(subject.page, snapshot.take())
+        await self._tracker.until_counted(tracked.page)
+        document = self._documents.of_item(tracked.page, snapshot.take())
         if isinstance(document, str):
             return Verdict("skipped", reason=document)
-        subject.document = document
+        tracked.document = document
         with counted_as_load(self._crawler):
-            verdict = await self._claims.claim(subject, document)
+            verdict = await self._claims.claim(tracked, document)
         if document.reason is not None and verdict.kind == "unique":
             return replace(verdict, kind="skipped", reason=document.reason)
         return verdict
 
-    def _write_fields(self, subject: Subject, item: Any) -> None:
+    def _write_fields(self, tracked: TrackedItem, item: Any) -> None:
         groups, changes = self._settings.group_field, self._settings.change_field
-        document, verdict = subject.document, subject.verdict
+        document, verdict = tracked.document, tracked.verdict
         if groups and verdict and document and document.reason is None:
             groups.write(item, verdict.group)
-        if changes and verdict and verdict.change:
-            changes.write(item, _plain(verdict.change))
+        if changes and verdict and verdict.status:
+            changes.write(item, _change(verdict))
 
-    def _send(self, signal: object, subject: Subject, item: Any, **more: Any) -> None:
-        response, spider = subject.page.response, self._crawler.spider
+    def _send(self, signal: object, tracked: TrackedItem, item: Any, **more: Any) -> None:
+        response, spider = tracked.page.response, self._crawler.spider
         self._crawler.signals.send_catch_log(
             signal, item=item, response=response, spider=spider, **more
         )
 
-    async def _record(self, subject: Subject, verdict: Verdict, item: Any) -> bool:
+    async def _record(
+        self, page: Page, document: Document, verdict: Verdict, item: Any = None
+    ) -> bool:
         """Record a duplicate in the index; whether it may be dropped, as that is committed."""
-        match, document = cast("Match", verdict.match), cast("Document", subject.document)
+        match = cast("Match", verdict.match)
         # With "skip" the item of a page that was not skipped is dropped here.
         action = "same" if verdict.kind == "same" else self._settings.on_duplicate
-        since = None if verdict.change is None else verdict.change.since
-        duplicate = Duplicate(document, match, action, since=since)
+        duplicate = Duplicate(document, match, action, since=verdict.since)
         budget = self._settings.quarantine
         with self._errors:
             try:
                 if item is not None and action != "report" and budget:
                     duplicate.item, duplicate.item_type = pack(item, largest(budget))
-                await self._worker.remember(subject.page.namespace, duplicate)
+                await self._worker.remember(page.namespace, duplicate)
             except TooLarge:
                 self._stats.count("quarantine/too_large")
                 if action == "same":
                     return False
                 # It could not be restored, so it is stored.
-                duplicate = Duplicate(document, match, "report", since=since)
-                await self._worker.remember(subject.page.namespace, duplicate)
+                duplicate = Duplicate(document, match, "report", since=verdict.since)
+                await self._worker.remember(page.namespace, duplicate)
             return duplicate.action != "report"
         self._stats.count("quarantine/failed")
         return False
 
 
-def _plain(change: Change) -> dict[str, Any]:
-    """A change as items and signals carry it: plain values, without what it does not have."""
-    found: dict[str, Any] = {"status": change.status, "since": iso_time(change.since)}
-    if change.similarity is not None:
-        found["similarity"] = round(change.similarity, 4)
-    fields = {name: list(values) for name, values in change.fields.items()}
-    more = {"original": change.origin, "fields": fields, "back": change.is_back}
-    return found | {name: value for name, value in more.items() if value}
+def _change(verdict: Verdict) -> dict[str, Any]:
+    """What an item is, compared with earlier visits, as items and signals carry it.
+
+    Plain values, without what it does not have.
+    """
+    change: dict[str, Any] = {"status": verdict.status, "since": iso_time(verdict.since or 0.0)}
+    if verdict.similarity is not None:
+        change["similarity"] = round(verdict.similarity, 4)
+    fields = {name: list(values) for name, values in verdict.fields.items()}
+    more = {"original": verdict.moved_from, "fields": fields, "back": verdict.is_back}
+    return change | {name: value for name, value in more.items() if value}
 
 
 def _message(kind: str, document: Document, match: Match) -> str:
@@ -248,8 +251,8 @@ def _message(kind: str, document: Document, match: Match) -> str:
     about = "about " if match.estimated else ""
     near = "equal" if document.exact else f"similarity {about}{match.similarity:.2f}"
     which = document.key if document.exact or not document.url else document.url
-    mine, other = (shortened(name, 2000) for name in (which, match.url or match.key))
+    name, other = (shortened(name, 2000) for name in (which, match.url or match.key))
     return (
-        f"{mine}: {what} {other} ({near}, distance {match.distance}, "
+        f"{name}: {what} {other} ({near}, distance {match.distance}, "
         f"first seen {match.first_seen:%Y-%m-%d %H:%M:%S} UTC)"
     )

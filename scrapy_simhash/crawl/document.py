@@ -33,19 +33,19 @@ Reason = Literal[NoText, "disabled", "error_page", "too_short", "unreadable"]
 
 #: A text of fewer features on a page that is so many times larger is a shell, a consent wall or
 #: what the parser saved of a hostile page: the same for many different pages.
-_SHELL_FEATURES, _SHELL_RATIO = 32, 500
+_SHELL_FEATURES = 32
+_SHELL_RATIO = 500
 
-# Pages of a host whose items are looked at, which of those behind them, and hosts to remember.
-_FIRST, _EACH, _HOSTS = 16, 8, 1024
+# Pages of a host whose items are looked at: the first ones, and each so many behind them.
+_FIRST_PAGES = 16
+_EACH_PAGE = 8
+_REMEMBERED_HOSTS = 1024
 
 #: Digests of fewer bits may collide.
 _DIGEST_BITS = 64
 
 
-#: A text that is compared, the facts that go with it, and the sketch of its page.
-_Text = tuple[str, Facts, bytes | None]
-#: The key of an item, and which visit this is: None for that of the crawl.
-_Identity = tuple[str, int | None]
+_NO_SKETCH = Sketch(None, 0, None)
 
 
 @dataclass(eq=False)
@@ -76,22 +76,24 @@ class DocumentMaker:
             content = self._read(item, page, says)
             if content.digest is None:
                 return "unreadable"
-            found = self._text(page, content, says)
+            key, download = self._identity(page, content)
+            document = Document(_NO_SKETCH, key, page.url, download=download)
+            reason = self._add_text(document, page, content, says)
         if page.has_one_item:
             # The callback has ended, and no other item needs the page.
             release_tree(page.response)
-        identity = self._identity(page, content)
-        document = self._by_text(page, identity, found) if isinstance(found, tuple) else found
-        if not isinstance(document, Document):
-            document = self._exact(page, content, document)
-        if isinstance(document, str):
-            return document
+        if document.text is not None:
+            reason = self._add_sketch(document, page)
+        if document.sketch.fingerprint is None and (
+            reason := self._add_digest(document, page, content, reason)
+        ):
+            return reason
         if page.has_one_item:
             document.alias = key_on(content, page.url)
         else:
             # As an earlier visit may know it: its callback does not always wait.
             document.alias = page.key if page.may_have_more else None
-            document.listing = page.visit if content.address is not None else 0
+            document.listing = page.download if content.address is not None else 0
         document.digest = digest_on(content, page.url)
         self._pack(document, content.facts if document.exact else document.facts)
         return document
@@ -117,8 +119,11 @@ class DocumentMaker:
             content = says.content
             if isinstance(content, str):
                 return content
-            found = content.text, says.facts, content.page_sketch
-        return self._by_text(page, (page.key, page.visit), found)
+            document = Document(
+                _NO_SKETCH, page.key, page.url, download=page.download, text=content.text
+            )
+            document.facts, document.page_sketch = says.facts, content.page_sketch
+        return self._add_sketch(document, page) or document
 
     def _read(self, item: Any, page: Page, says: PageText) -> ItemContent:
         settings = self.settings
@@ -140,35 +145,46 @@ class DocumentMaker:
         )
         return markup.with_facts(content, **how)
 
-    def _text(self, page: Page, content: ItemContent, says: PageText) -> _Text | Reason | None:
-        """The text that stands for an item, or why there is none; None to compare all of it."""
+    def _add_text(
+        self, document: Document, page: Page, content: ItemContent, says: PageText
+    ) -> Reason | None:
+        """Add the text that stands for an item, with its facts; or say why there is none.
+
+        A document without a text and without a reason is compared as a whole.
+        """
         settings = self.settings
         compare = page.compare or settings.compare
         has_page = settings.fields is None and page.response is not None
         is_auto = compare == "auto" and page.has_one_item
         cut = self._cut(page, says, content.text) if has_page and is_auto else None
+        document.facts = content.facts
         if has_page and (compare == "page" or cut is not None or (is_auto and not content.text)):
-            found = says.content
-            if isinstance(found, str):
-                return found
-            if page.has_one_item:
-                facts = content.facts.joined(says.facts)
-                if content.text or content.has_more:
-                    facts = facts.with_rest(content.text, self._secret)
-                return cut or found.text, facts, found.page_sketch
+            main = says.content
+            if isinstance(main, str):
+                return main
+            document.text = main.text
             # The facts of the page may be those of its other items.
-            return found.text, content.facts, None
+            if page.has_one_item:
+                document.text = cut or main.text
+                document.facts = content.facts.joined(says.facts)
+                if content.text or content.has_more:
+                    document.facts = document.facts.with_rest(content.text, self._secret)
+                document.page_sketch = main.page_sketch
+            return None
         if not content.text:
             return None
+        document.text = content.text
         if has_page and page.has_one_item and settings.on_duplicate == "skip":
             # The next such page is compared before its items are known.
-            found = says.content
-            if not isinstance(found, str):
-                facts = content.facts.joined(says.facts)
-                return content.text, facts, found.page_sketch
-        # Variants of a product, and ads for several towns, may differ in nothing else.
-        facts = says.facts_beside(content.facts) if has_page and is_auto else content.facts
-        return content.text, facts, None
+            main = says.content
+            if not isinstance(main, str):
+                document.facts = content.facts.joined(says.facts)
+                document.page_sketch = main.page_sketch
+                return None
+        if has_page and is_auto:
+            # Variants of a product, and ads for several towns, may differ in nothing else.
+            document.facts = says.facts_beside(content.facts)
+        return None
 
     def _cut(self, page: Page, says: PageText, text: str) -> str | None:
         """What a loose cut has of the main text of its page, as of some or most pages of a host.
@@ -177,19 +193,21 @@ class DocumentMaker:
         """
         if not text:
             return None
-        if len(self._cuts) > _HOSTS:
+        if len(self._cuts) > _REMEMBERED_HOSTS:
             self._cuts.clear()
-        found = self._cuts.setdefault(urlsplit(page.url).netloc, [0, 0, 0])
-        found[0] += 1
-        if found[1] >= _FIRST and not found[2] and found[0] % _EACH:
+        counts = self._cuts.setdefault(urlsplit(page.url).netloc, [0, 0, 0])
+        counts[0] += 1
+        if counts[1] >= _FIRST_PAGES and not counts[2] and counts[0] % _EACH_PAGE:
             return None
         cut = says.cut(text)
-        found[1] += 1
-        found[2] += cut is not None
+        counts[1] += 1
+        counts[2] += cut is not None
         return cut
 
-    def _exact(self, page: Page, content: ItemContent, reason: Reason | None) -> Document | Reason:
-        """The document of an item that is compared as a whole.
+    def _add_digest(
+        self, document: Document, page: Page, content: ItemContent, reason: Reason | None
+    ) -> Reason | None:
+        """Have an item compared as a whole; or return why it can't be.
 
         If there is a reason why it has no text, only with its own past.
         """
@@ -201,16 +219,17 @@ class DocumentMaker:
             return reason or "no_text"
         digest = cast("bytes", digest_on(content, page.url))
         bits = min(self.settings.scheme.bits, 8 * len(digest))
-        sketch = Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
-        key, visit = self._identity(page, content)
-        return Document(
-            *(sketch, key, page.url), visit=visit, facts=Facts(), exact=True, reason=reason
-        )
+        document.sketch = Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
+        document.text, document.facts, document.page_sketch = None, Facts(), None
+        document.exact, document.reason = True, reason
+        return None
 
-    def _by_text(self, page: Page, identity: _Identity, found: _Text) -> Document | Reason:
-        settings, (text, facts, page_sketch) = self.settings, found
-        whole, text = text, without_site_lines(text, site(page.url))
-        if text != whole and page_sketch is None:
+    def _add_sketch(self, document: Document, page: Page) -> Reason | None:
+        """Add the sketch of a document's text; or return why it has none."""
+        settings = self.settings
+        whole, facts = cast("str", document.text), cast("Facts", document.facts)
+        text = without_site_lines(whole, site(page.url))
+        if text != whole and document.page_sketch is None:
             # A new version of the item's own text may differ there alone.
             facts = facts.with_rest(without_state(whole), self._secret)
         if not text.strip():
@@ -227,18 +246,12 @@ class DocumentMaker:
         is_shell = sketch.size < _SHELL_FEATURES and len(body) > _SHELL_RATIO * len(text)
         if sketch.size < settings.min_features or is_shell:
             return "too_short"
-        return Document(
-            sketch,
-            identity[0],
-            page.url,
-            visit=identity[1],
-            text=text,
-            facts=facts.with_numbers(text, self._secret),
-            page_sketch=page_sketch,
-        )
+        document.sketch, document.text = sketch, text
+        document.facts = facts.with_numbers(text, self._secret)
+        return None
 
-    def _identity(self, page: Page, content: ItemContent) -> _Identity:
-        """Whose claim it is.
+    def _identity(self, page: Page, content: ItemContent) -> tuple[str, int | None]:
+        """Whose claim it is: a key, and a number of a download; see :class:`Document`.
 
         An item that is alone is known by its page: fetched again, it is the same item. So is the
         first one of a callback that waits, if it has the URL of the page. An item of a list is
@@ -247,7 +260,7 @@ class DocumentMaker:
         key = key_on(content, page.url)
         is_of_page = page.may_have_more and content.names_page and key is None
         if is_of_page or (page.has_one_item and (self.settings.key is None or key is None)):
-            return page.key, page.visit
+            return page.key, page.download
         if key is not None:
             return key, None
         return f"item:{cast('bytes', digest_on(content, page.url)).hex()}", None

@@ -30,16 +30,16 @@ from scrapy_simhash.visible import plural, shortened
 logger = logging.getLogger(__name__)
 
 # Fields that are logged.
-_LOGGED = 10
+_LOGGED_FIELDS = 10
 
 # The statuses of responses by which a site says that a page is gone.
-_GONE = (404, 410)
+_GONE_STATUSES = (404, 410)
 
 # Requests that deltafetch has skipped, as an earlier crawl has made them.
-_SKIPPED = "deltafetch/skipped"
+_SKIPPED_REQUESTS = "deltafetch/skipped"
 
 # A retry of a failed response or download: "503 Service Unavailable", "twisted.internet...".
-_FAILED = re.compile(r"[45]\d\d |\w+\.")
+_FAILED_RETRY = re.compile(r"[45]\d\d |\w+\.")
 
 
 @dataclass(eq=False)
@@ -65,7 +65,7 @@ class CrawlEnd:
     def response_received(self, response: Response, request: Request) -> None:
         """Handle the signal."""
         fingerprinter = self.crawler.request_fingerprinter
-        if response.status in _GONE and fingerprinter is not None:
+        if response.status in _GONE_STATUSES and fingerprinter is not None:
             self.gone.add(identity_hash(fingerprinter.fingerprint(request).hex()))
 
     async def spider_closed(self, reason: str) -> None:
@@ -103,12 +103,14 @@ class CrawlEnd:
             more if duplicates and run else f"More: {self._command('stats')}",
         )
         if (kept := Counter(stats.below("kept/other_facts/"))) and run:
-            named = [f"{field_label(name)} {count}" for name, count in kept.most_common(_LOGGED)]
+            named = [
+                f"{field_label(name)} {count}" for name, count in kept.most_common(_LOGGED_FIELDS)
+            ]
             logger.info(
                 "%s: %s%s. To see both values: %s",
                 kept_in_words(kept.total()),
                 ", ".join(named),
-                ", ..." if len(kept) > _LOGGED else "",
+                ", ..." if len(kept) > _LOGGED_FIELDS else "",
                 self._command(f"drops --kept --run {run}"),
             )
 
@@ -253,15 +255,15 @@ def _failures(stats: Mapping[str, Any]) -> int:
     failed = 0
     for name, value in stats.items():
         kind, _, which = str(name).rpartition("/")
-        is_bad = which.isdigit() and int(which) >= 400 and int(which) not in _GONE
+        is_bad = which.isdigit() and int(which) >= 400 and int(which) not in _GONE_STATUSES
         if (
             (kind == "downloader/response_status_count" and is_bad)
             or kind == "downloader/exception_type_count"
-            or name == _SKIPPED
+            or name == _SKIPPED_REQUESTS
         ):
             failed += value
         elif name == "robotstxt/forbidden" or (
-            kind == "retry/reason_count" and _FAILED.match(which)
+            kind == "retry/reason_count" and _FAILED_RETRY.match(which)
         ):
             failed -= value
     return failed

@@ -11,40 +11,44 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from scrapy_simhash.index.index import BATCH
-from scrapy_simhash.index.verdict import Claim, Document, Duplicate
+from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
 
 #: Seconds for which claims are gathered for one transaction, which costs as much as several claims
 #: in it: for the first after a pause, and at most, where they keep coming.
 _GATHER_FIRST = 0.01
 _GATHER = 0.08
 #: The same where a callback waits for the verdict on its page.
-_GATHER_FORESEEN = 0.02
+_GATHER_PREVIEWS = 0.02
 #: Seconds for which outcomes, which nobody waits for, may wait for a claim to share a transaction.
 _OUTCOMES_WAIT = 0.25
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One request to an index, or to the thread: to count, or to close the run and end its work.
+    """A request to an index or to the thread: a method, its argument, and where the answer goes.
 
-    These two are done when every job before them is; `value` has the arguments of
-    :meth:`CrawlDatabase.close_run`. Outcomes have no answer: a future for each would be slow.
+    The first methods are arguments of :meth:`Index.execute`. Those of the thread, to count, and to
+    close the run and end its work, are done when every job before them is; the argument of the
+    latter has those of :meth:`CrawlDatabase.close_run`. Outcomes have no answer: a future for each
+    would be slow.
     """
 
-    kind: Literal["open", "claim", "foresee", "confirm", "release", "duplicate", "count", "close"]
+    method: Literal[
+        "claims", "confirm", "release", "duplicates", "preview", "size", "count", "close"
+    ]
     namespace: str = ""
-    value: Document | Claim | Duplicate | Mapping[str, Any] | None = None
+    argument: Document | Verdict | Duplicate | Mapping[str, Any] | None = None
     answer: Future[Any] | None = field(default_factory=Future)
 
     @property
     def is_outcome(self) -> bool:
         """Nobody waits for it, and it must survive an outage of the database."""
-        return self.kind in {"confirm", "release"}
+        return self.method in {"confirm", "release"}
 
     @property
     def is_last(self) -> bool:
         """Whether the jobs after it wait until it is done."""
-        return self.kind in {"count", "close"}
+        return self.method in {"count", "close"}
 
 
 class JobQueue:
@@ -64,8 +68,8 @@ class JobQueue:
         """Add a job."""
         self._jobs.append(job)
         if not job.is_outcome:
-            if job.kind == "foresee":
-                self._most = _GATHER_FORESEEN
+            if job.method == "preview":
+                self._most = _GATHER_PREVIEWS
             self._is_asked.set()
 
     def take(self, idle: float) -> tuple[list[Job], Job | None]:
@@ -76,7 +80,7 @@ class JobQueue:
             self._gathered = 0.0
         if is_asked and self._jobs:
             last = self._jobs[-1]
-            if last.kind != "open" and not last.is_last and len(self._jobs) < BATCH:
+            if last.method != "size" and not last.is_last and len(self._jobs) < BATCH:
                 # A sleeping thread costs nothing; waking for each job would.
                 self._gathered = min(max(_GATHER_FIRST, 2 * self._gathered), self._most)
                 time.sleep(self._gathered)

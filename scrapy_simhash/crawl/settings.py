@@ -137,22 +137,23 @@ class Settings:
     @property
     def rule(self) -> Rule:
         """What makes two documents near-duplicates."""
-        return Rule.of(
-            self.scheme,
-            self.similarity,
-            self.distance,
+        return Rule(
+            similarity=self.similarity,
+            distance=self.distance,
+            scheme=self.scheme,
             facts=self.facts,
             known=self.known,
             change_similarity=self.change_similarity,
+            ignored=() if self.ignore_fields is None else tuple(self.ignore_fields.names),
         )
 
     @property
     def near(self) -> str:
         """The rule, in words."""
         rule = self.rule
-        if rule.similarity is None:
+        if rule.threshold is None:
             return f"distance {rule.limit} or less"
-        return f"similarity {rule.similarity:g} or more"
+        return f"similarity {rule.threshold:g} or more"
 
     @property
     def compared(self) -> str:
@@ -226,18 +227,12 @@ class Settings:
         return Index(
             database,
             namespace=namespace,
-            run=run,
-            similarity=self.similarity,
-            distance=self.distance,
+            rule=self.rule,
             candidates=self.candidates,
-            scheme=self.scheme,
-            known=self.known,
-            change_similarity=self.change_similarity,
-            ignored=() if self.ignore_fields is None else self.ignore_fields.names,
+            run=run,
             text_budget=self.text_budget,
             item_budget=self.quarantine,
             expected_size=self.expected_size,
-            facts=self.facts,
             compared=self.compared,
         )
 

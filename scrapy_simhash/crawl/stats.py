@@ -30,12 +30,12 @@ logger = logging.getLogger(__name__)
 
 #: Seconds until an unavailable index is logged again: on a disk that is nearly full one write may
 #: succeed and the next one fail.
-_QUIET = 60.0
+_QUIET_SECONDS = 60.0
 
-# Counters whose last part crawled content or foreign code chooses, and how many of each kind have
-# names of their own.
+# Counters whose last part crawled content or foreign code chooses; so many of each kind have names
+# of their own.
 _CHOSEN = ("kept/other_facts/", "index/errors/", "duplicates/distance/")
-_MOST = 100
+_MOST_NAMES = 100
 
 
 class NearDuplicateItem(DropItem):
@@ -155,7 +155,7 @@ class CrawlStats:
             return name
         kind = next(kind for kind in _CHOSEN if name.startswith(kind))
         known = self._known[kind]
-        if len(known) < _MOST:
+        if len(known) < _MOST_NAMES:
             known.add(name)
         return name if name in known else f"{kind}{OTHERS}"
 
@@ -195,9 +195,9 @@ def _names(url: str, verdict: Verdict) -> Iterator[str]:
             yield "duplicates/same_site" if is_same else "duplicates/other_site"
         case kind:
             yield kind
-    if verdict.change is not None and verdict.change.status != "copy":
-        yield f"changes/{verdict.change.status}"
-        if verdict.change.is_back:
+    if verdict.status not in {None, "copy"}:
+        yield f"changes/{verdict.status}"
+        if verdict.is_back:
             yield "changes/back"
     if verdict.kind == "unique" and verdict.differs is not None:
         yield "kept/other_facts"
@@ -251,7 +251,7 @@ class ErrorPolicy:
         closes = is_mismatch or self.closes
         if not self._is_unavailable and time.monotonic() >= self._quiet_until:
             self._is_unavailable = True
-            self._quiet_until = time.monotonic() + _QUIET
+            self._quiet_until = time.monotonic() + _QUIET_SECONDS
             then = "closing the crawl" if closes else "storing items unchecked"
             logger.error("The index can't be used, %s: %s", then, error)
         if closes and not self._is_closing:

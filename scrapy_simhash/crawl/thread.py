@@ -23,12 +23,14 @@ from scrapy_simhash.index.recovery import HEARTBEAT
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two small steps of clearing up while there is nothing else to do, and for which
-#: it is done at the end.
-_TIDY, _TIDY_LAST = 0.05, 1.0
-#: Seconds between two probes of an unavailable database; and of one that refuses us: servers take
-#: many wrong passwords for an attack.
-_PROBE, _PROBE_UNUSABLE = 0.5, 30.0
+#: Seconds between two small steps of clearing up while there is nothing else to do.
+_TIDY_PAUSE = 0.05
+#: Seconds for which it is cleared up at the end.
+_TIDY_AT_END = 1.0
+#: Seconds between two probes of an unavailable database.
+_PROBE_PAUSE = 0.5
+#: Of one that refuses us: servers take many wrong passwords for an attack.
+_PROBE_PAUSE_UNUSABLE = 30.0
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +78,9 @@ class CircuitBreaker:
         now = time.monotonic()
         if self.error is None:
             self._failed_at = now
-        self._next_probe = now + (_PROBE_UNUSABLE if isinstance(error, IndexUnusable) else _PROBE)
+        self._next_probe = now + (
+            _PROBE_PAUSE_UNUSABLE if isinstance(error, IndexUnusable) else _PROBE_PAUSE
+        )
         self.error = error
 
     def note_answer(self) -> None:
@@ -114,24 +118,24 @@ class DatabaseThread:
                     logger.exception("The index's thread failed; it goes on")
                 self._has_failed = True
                 # An error that repeats must not keep a processor busy.
-                time.sleep(_PROBE)
+                time.sleep(_PROBE_PAUSE)
                 continue
             self.breaker.turns += 1
             if self._is_gone():
                 self._probe()
             if self.breaker.error is not None:
                 # The jobs fail at once: nobody waits for the probe.
-                self._do(jobs)
+                self._do_jobs(jobs)
                 self._probe()
             else:
                 self._send_heartbeat()
-                self._do(jobs)
+                self._do_jobs(jobs)
                 self._tidy()
             self.breaker.turns += 1
             if last is not None:
-                is_end = last.kind == "close"
-                self._answer(last, self._end(last.value) if is_end else self._count())
-                self._send()
+                is_end = last.method == "close"
+                self._answer(last, self._close(last.argument) if is_end else self._count_claims())
+                self._send_answers()
                 if is_end:
                     return
 
@@ -150,12 +154,12 @@ class DatabaseThread:
             return self.breaker.idle
         if self._backlog:
             return 0.0
-        return _TIDY if self._is_untidy else HEARTBEAT
+        return _TIDY_PAUSE if self._is_untidy else HEARTBEAT
 
-    def _do(self, jobs: list[Job]) -> None:
+    def _do_jobs(self, jobs: list[Job]) -> None:
         by_namespace: defaultdict[str, list[Job]] = defaultdict(list)
         for job in self._backlog + jobs:
-            if self._database is None or not self._database.is_outdated(job.value):
+            if self._database is None or not self._database.is_outdated(job.argument):
                 by_namespace[job.namespace].append(job)
         self._backlog = []
         if not by_namespace:
@@ -170,7 +174,7 @@ class DatabaseThread:
                     if job.answer is None or job.answer.set_running_or_notify_cancel()
                 ]
                 self._do_group(namespace, part)
-                self._send()
+                self._send_answers()
         if was_available:
             seconds, figures = time.monotonic() - started, self.figures
             figures.batches += 1
@@ -181,24 +185,19 @@ class DatabaseThread:
         if error := self.breaker.error:
             self._fail(jobs, error)
             return
-        of: defaultdict[str, list[Any]] = defaultdict(list)
+        arguments: defaultdict[str, list[Any]] = defaultdict(list)
         for job in jobs:
-            of[job.kind].append(job.value)
+            arguments[job.method].append(job.argument)
         answers: dict[str, Iterator[Any]] = {}
         try:
             database = self._open()
-            if of.pop("open", None):
-                answers["open"] = repeat(database.size(namespace))
-            if of:
+            if arguments.pop("size", None):
+                answers["size"] = repeat(database.size(namespace))
+            if arguments:
                 index = database.index(namespace)
-                verdicts = index.execute(
-                    claims=of["claim"],
-                    confirm=of["confirm"],
-                    release=of["release"],
-                    duplicates=of["duplicate"],
-                )
-                answers["claim"] = iter(verdicts)
-                answers["foresee"] = iter([index.foresee(document) for document in of["foresee"]])
+                pages = arguments.pop("preview", [])
+                answers["claims"] = iter(index.execute(**arguments))
+                answers["preview"] = iter([index.preview(document) for document in pages])
         except Exception as error:  # noqa: BLE001 - any error: somebody waits for an answer
             if self._note_error(error) or len(jobs) == 1:
                 self._fail(jobs, error)
@@ -210,13 +209,13 @@ class DatabaseThread:
         self.figures.liveness.note()
         nothing = repeat(None)
         for job in jobs:
-            self._answer(job, next(answers.get(job.kind, nothing)))
+            self._answer(job, next(answers.get(job.method, nothing)))
 
     def _answer(self, job: Job, answer: Any) -> None:
         if job.answer is not None:
             self._answers.append((job.answer, answer))
 
-    def _send(self) -> None:
+    def _send_answers(self) -> None:
         """Pass the answers of a transaction to the event loop in one call.
 
         Each call wakes the loop, which takes the GIL; where the loop is busy, it is 5 ms until this
@@ -292,17 +291,17 @@ class DatabaseThread:
             self._note_error(error)
             logger.warning("%s: %s", message, error)
 
-    def _count(self) -> bool:
+    def _count_claims(self) -> bool:
         """Count the claims, as far as the database answers."""
         if self.breaker.error is None:
-            self._tidy(_TIDY_LAST)
+            self._tidy(_TIDY_AT_END)
             self._send_heartbeat()
         if self._database is not None:
             with suppress(Exception):
                 self._database.count(self.figures)
         return True
 
-    def _end(self, given: Any) -> bool:
+    def _close(self, arguments: Any) -> bool:
         """Close the run and the database; whether that worked."""
         if self._is_gone():
             self._probe()
@@ -311,11 +310,11 @@ class DatabaseThread:
                 raise self.breaker.error or IndexUnavailable  # noqa: TRY301 - as any error
             # The last attempt to write the backlog.
             self.breaker.error = None
-            self._do([])
+            self._do_jobs([])
             if self._database is not None:
                 # A run whose outcomes could not be written stays open: it counts as crashed.
                 if not self._backlog:
-                    self.figures.removed = self._database.close_run(**given)
+                    self.figures.removed = self._database.close_run(**arguments)
                 self._database.close()
             if self._backlog:
                 self.abandon()

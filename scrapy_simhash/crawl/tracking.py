@@ -42,7 +42,8 @@ class Page:
     #: The response, if Scrapy still has it. Items of start() and of errbacks have none.
     source: Callable[[], Response | None] = lambda: None
     key: str = ""
-    visit: int = 0
+    #: A random number of this download.
+    download: int = 0
     compare: Compare | None = None  # overrides SIMHASH_COMPARE
     is_left_alone: bool = False  # the request disables the check
     items: int = 0
@@ -78,8 +79,8 @@ class Page:
 
 
 @dataclass(slots=True, eq=False)
-class Subject:
-    """What gets a verdict: an item, or a page before its callback runs."""
+class TrackedItem:
+    """An item from its first pipeline to its outcome."""
 
     page: Page
     document: Document | None = None
@@ -89,7 +90,7 @@ class Subject:
 
 
 # The item whose pipelines run in this task, and the handlers of the signals that end it.
-_current: ContextVar[Subject | None] = ContextVar("simhash_item", default=None)
+_current: ContextVar[TrackedItem | None] = ContextVar("simhash_item", default=None)
 
 
 @dataclass(eq=False)
@@ -107,7 +108,7 @@ class Tracker:
 
     crawler: Crawler
     settings: Settings
-    settle: Callable[[Subject, bool], None]
+    settle: Callable[[TrackedItem, bool], None]
     has_feed: Callable[[Any, Any], bool]
     # By the ids of their responses, which are alive.
     _pages: dict[int, Page] = field(default_factory=dict)
@@ -200,21 +201,21 @@ class Tracker:
                 "SimhashPipeline is enabled without SimhashSpiderMiddleware: items are compared "
                 "without their pages. Enable both, or the add-on"
             )
-        subject = Subject(page or Page(self._namespace()))
-        _current.set(subject)
+        tracked = TrackedItem(page or Page(self._namespace()))
+        _current.set(tracked)
         try:
             yield
         finally:
-            self._finish(subject, stored=False)
+            self._finish(tracked, stored=False)
 
-    def current(self) -> Subject:
+    def current(self) -> TrackedItem:
         """What the pipelines of this task are about."""
-        subject = _current.get()
-        if subject is None or subject.outcome.done():
+        tracked = _current.get()
+        if tracked is None or tracked.outcome.done():
             # Another Scrapy, or whoever calls the pipelines without it.
-            subject = Subject(Page(self._namespace()))
-            _current.set(subject)
-        return subject
+            tracked = TrackedItem(Page(self._namespace()))
+            _current.set(tracked)
+        return tracked
 
     # Outcomes
 
@@ -223,10 +224,10 @@ class Tracker:
         is_stored = self.has_feed(item, response)
         self._finish(_current.get(), stored=is_stored)
 
-    def _finish(self, subject: Subject | None, *, stored: bool) -> None:
-        if subject is not None and not subject.outcome.done():
-            self.settle(subject, stored)
-            subject.outcome.set_result(stored)
+    def _finish(self, tracked: TrackedItem | None, *, stored: bool) -> None:
+        if tracked is not None and not tracked.outcome.done():
+            self.settle(tracked, stored)
+            tracked.outcome.set_result(stored)
 
     def _namespace(self) -> str:
         return self.settings.namespace_of(self.crawler.spider)

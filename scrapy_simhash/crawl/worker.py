@@ -24,17 +24,17 @@ from scrapy_simhash.crawl.jobs import Job
 from scrapy_simhash.crawl.thread import DatabaseThread
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
-from scrapy_simhash.index.verdict import Claim, Document, Duplicate, Verdict
+from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 #: How many times the timeout the end of a crawl may take, where others keep the database busy.
-_END = 10
+_END_TIMEOUTS = 10
 
 #: A timer that is later than this, in seconds, shows that the event loop was blocked.
-_BLOCKED = 1.0
+_BLOCKED_SECONDS = 1.0
 
 
 class Worker:
@@ -43,7 +43,7 @@ class Worker:
     `connect` opens the database, given where to note that it works; it is called in the thread, for
     the first job, and again after it failed. Whatever waits for an answer raises IndexUnavailable
     after `timeout` seconds in which the database does not show that it works, IndexUnusable where
-    waiting would not help, SchemeMismatch or SchemaMismatch if the database holds something else.
+    waiting would not help, IndexMismatch if the database holds something else.
     """
 
     def __init__(self, connect: Callable[[Liveness], CrawlDatabase], timeout: float) -> None:
@@ -51,13 +51,13 @@ class Worker:
         self.figures, self._breaker = self._work.figures, self._work.breaker
         self._timeout = timeout
         #: What is left for the end: while the database does not show that it works, and at most.
-        self._left, self._at_most = timeout, _END * timeout
+        self._left, self._at_most = timeout, _END_TIMEOUTS * timeout
         self._thread: threading.Thread | None = None
         self._is_closed = False
 
     async def open(self, namespace: str) -> int:
         """Open the database; returns how many claims a namespace holds."""
-        return cast("int", await self._answer(Job("open", namespace)))
+        return cast("int", await self._answer(Job("size", namespace)))
 
     def secret(self) -> bytes:
         """The secret of the database, which must be open."""
@@ -67,26 +67,26 @@ class Worker:
 
     async def claim(self, namespace: str, document: Document) -> Verdict:
         """The verdict on a document. After an error, a claim that comes later is released."""
-        job = Job("claim", namespace, document)
+        job = Job("claims", namespace, document)
         answer = cast("Future[Verdict]", job.answer)
         try:
             return cast("Verdict", await self._answer(job))
         except BaseException:
 
             def release(late: Future[Verdict]) -> None:
-                if not late.cancelled() and not late.exception() and (claim := late.result().claim):
-                    self.release(namespace, claim)
+                if not late.cancelled() and not late.exception():
+                    self.release(namespace, late.result())
 
             answer.add_done_callback(release)
             raise
 
-    async def foresee(self, namespace: str, document: Document) -> Verdict:
-        """The verdict that a page would get; see :meth:`Index.foresee`."""
-        return cast("Verdict", await self._answer(Job("foresee", namespace, document)))
+    async def preview(self, namespace: str, document: Document) -> Verdict:
+        """The verdict that a page would get; see :meth:`Index.preview`."""
+        return cast("Verdict", await self._answer(Job("preview", namespace, document)))
 
     async def remember(self, namespace: str, duplicate: Duplicate) -> None:
         """Record a duplicate; returns when it is committed."""
-        await self._answer(Job("duplicate", namespace, duplicate))
+        await self._answer(Job("duplicates", namespace, duplicate))
 
     async def _answer(self, job: Job) -> Any:
         if refusal := self._breaker.refusal:
@@ -102,13 +102,14 @@ class Worker:
             # Cancels the job only if it is still queued.
             answer.cancel()
 
-    def confirm(self, namespace: str, claim: Claim) -> None:
-        """Confirm a claim as soon as the database can."""
-        self._submit(Job("confirm", namespace, claim, None))
+    def confirm(self, namespace: str, verdict: Verdict) -> None:
+        """Confirm the claim of a verdict as soon as the database can."""
+        self._submit(Job("confirm", namespace, verdict, None))
 
-    def release(self, namespace: str, claim: Claim) -> None:
-        """Release a claim as soon as the database can."""
-        self._submit(Job("release", namespace, claim, None))
+    def release(self, namespace: str, verdict: Verdict) -> None:
+        """Release the claim of a verdict, if it has one, as soon as the database can."""
+        if verdict.claim is not None:
+            self._submit(Job("release", namespace, verdict, None))
 
     async def flush(self) -> None:
         """Do all jobs so far, and count the claims.
@@ -137,7 +138,7 @@ class Worker:
         self._is_closed = True
         started = time.monotonic()
         try:
-            is_closed = await self._pass(Job("close", value=given), self._left, self._at_most)
+            is_closed = await self._pass(Job("close", argument=given), self._left, self._at_most)
         except TimeoutError:
             self._work.abandon()
             logger.error(  # noqa: TRY400 - the traceback is of no use
@@ -216,7 +217,7 @@ async def _wait_while_alive(
             now = time.monotonic()
             if future.done() or now >= started + at_most:
                 raise
-            if now - end > _BLOCKED:
+            if now - end > _BLOCKED_SECONDS:
                 seen = now
             elif now >= max(seen, liveness.last) + timeout:
                 raise

@@ -90,12 +90,12 @@ def sqlite_file(url: URL) -> Path | None:
 def file_id(path: Path | None) -> tuple[int, int] | None:
     """Device and inode of a file, (-1, -1) if there is none; None where that is not known."""
     try:
-        found = path.stat() if path is not None else None
+        status = path.stat() if path is not None else None
     except FileNotFoundError:
         return -1, -1
     except OSError:  # such as an interruption of a network drive
         return None
-    return (found.st_dev, found.st_ino) if found is not None else None
+    return (status.st_dev, status.st_ino) if status is not None else None
 
 
 def missing_driver(url: URL, error: ModuleNotFoundError) -> str:

@@ -40,7 +40,8 @@ _TRANSIENT_ERRNOS = (
 )
 
 # More than the server takes in one statement.
-_LIMIT_STATE, _PACKET_ERRNO = "54000", 1153
+_LIMIT_STATE = "54000"
+_PACKET_ERRNO = 1153
 _CUT_ERRNOS = frozenset({2006, 2013})
 
 # Unknown user, unknown database, no schema to create tables in, permission denied.

@@ -108,15 +108,15 @@ class LockWait:
     def _look(self) -> None:
         """Extend the wait if others got through since the last look."""
         try:
-            found = self._progress()
+            progress = self._progress()
         except SQLAlchemyError:
             return
-        if found is not None and self._seen is None:
+        if progress is not None and self._seen is None:
             # The first look only gives a base to compare with: allow for a second one.
             self._deadline = max(self._deadline, time.monotonic() + self._timeout / SLICES)
-        elif found != self._seen:
+        elif progress != self._seen:
             self._extend()
-        self._seen = found
+        self._seen = progress
 
     def _extend(self) -> None:
         self._deadline = time.monotonic() + self._timeout

@@ -22,10 +22,11 @@ class Passwords:
     """The passwords of a URL and of options for :func:`sqlalchemy.create_engine`."""
 
     def __init__(self, url: URL, options: Mapping[str, Any]) -> None:
-        found = {str(url.password)} if url.password else set()
-        found |= {*_passwords(url.query), *_passwords(options)} - {""}
-        forms = {form for one in found for form in (one, quote(one, safe=""), quote_plus(one))}
-        forms |= {repr(one)[1:-1] for one in found}
+        passwords = {str(url.password)} if url.password else set()
+        passwords |= {*_passwords(url.query), *_passwords(options)} - {""}
+        forms = passwords | {quote(password, safe="") for password in passwords}
+        forms |= {quote_plus(password) for password in passwords}
+        forms |= {repr(password)[1:-1] for password in passwords}
         alternatives = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
         # Whole words only: a password may be "a", which occurs in most words.
         self._found = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)" if forms else r"(?!)")
@@ -39,13 +40,13 @@ class Passwords:
         seen: list[BaseException] = []
         left: list[object] = [error]
         while left:
-            one = left.pop()
-            if not isinstance(one, BaseException) or one in seen:
+            raised = left.pop()
+            if not isinstance(raised, BaseException) or raised in seen:
                 continue
-            if self._found.search(str(one)):
+            if self._found.search(str(raised)):
                 return None
-            seen.append(one)
-            left += [one.__cause__, one.__context__, getattr(one, "orig", None)]
+            seen.append(raised)
+            left += [raised.__cause__, raised.__context__, getattr(raised, "orig", None)]
         return error
 
 

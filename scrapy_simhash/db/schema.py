@@ -6,15 +6,22 @@ on every engine, and no number is ever used twice.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any
 
 import sqlalchemy as sa
 
 #: The version of these tables, to be raised with every change. Others are refused.
-VERSION = 14
+VERSION = 16
 
-#: Which claims of a run are invalidated: those in a state below this number.
-NONE_INVALIDATED, PENDING_INVALIDATED, ALL_INVALIDATED = 0, 1, 2
+
+class Invalidated(IntEnum):
+    """Which claims of a run are invalidated: those in a :class:`State` below this number."""
+
+    NONE = 0
+    PENDING = 1
+    ALL = 2
+
 
 #: Characters that fit into a Text column of MariaDB if each takes four bytes.
 TEXT_LENGTH = 16_383
@@ -125,9 +132,9 @@ claims = _table(
     # 64 bits of a hash of the identity key, for look-ups; the key itself is for people.
     sa.Column("identity", sa.BigInteger, nullable=False),
     # The document that made the claim, or the last one that was the same item again. With them a
-    # repeated transaction recognises its own claims, and documents of one visit or listing page.
+    # repeated transaction recognises its own claims, and documents of one download or listing page.
     sa.Column("token", sa.BigInteger, nullable=False),
-    sa.Column("visit", sa.BigInteger, nullable=False),
+    sa.Column("download", sa.BigInteger, nullable=False),
     sa.Column("epoch", sa.Integer, nullable=False),
     sa.Column("listing", sa.BigInteger, nullable=False),
     sa.Column("run", sa.Integer, nullable=False),

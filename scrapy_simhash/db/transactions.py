@@ -35,10 +35,10 @@ from scrapy_simhash.db.passwords import Passwords, shown_url
 from scrapy_simhash.db.values import SECRET_BYTES, secret_of
 from scrapy_simhash.durable import make_private
 from scrapy_simhash.exceptions import (
+    FingerprintMismatch,
     IndexUnavailable,
     IndexUnusable,
-    SchemaMismatch,
-    SchemeMismatch,
+    TableVersionMismatch,
 )
 from scrapy_simhash.text.packed import TooLarge
 
@@ -67,8 +67,8 @@ class Database:
         ValueError: the URL can't be read, its driver is not installed, or the secret is too short.
         IndexUnavailable: no answer.
         IndexUnusable: the login, or the file, can't be used.
-        SchemaMismatch: the tables were made by another version.
-        SchemeMismatch: it was made with another secret.
+        TableVersionMismatch: the tables were made by another version.
+        FingerprintMismatch: it was made with another secret.
     """
 
     #: The 16 bytes that all hashes stored in it depend on: who has them can forge fingerprints.
@@ -123,7 +123,7 @@ class Database:
     def check_secret(self, wanted: bytes | None) -> None:
         """Check that this database was made with a secret; None accepts any."""
         if wanted not in {None, self.secret}:
-            raise SchemeMismatch(
+            raise FingerprintMismatch(
                 f"{self} was made with another secret than the given one (SIMHASH_SECRET): its "
                 "fingerprints can't be compared. Use the secret it was made with, or none, or "
                 "another database"
@@ -224,13 +224,13 @@ class Database:
         """Check the tables or create them, and read the secret and the clock."""
 
         def prepare(connection: Connection) -> None:
-            found = None
+            version = None
             if inspect(connection).has_table(schema.meta.name):
-                found = connection.scalar(_version)
-            if found is None:
+                version = connection.scalar(_version)
+            if version is None:
                 self._make_tables(connection)
-            elif found != str(schema.VERSION):
-                raise SchemaMismatch(_other_version(str(self), str(found)))
+            elif version != str(schema.VERSION):
+                raise TableVersionMismatch(_other_version(str(self), str(version)))
             self.secret = read_secret(connection, secret)
             self.clock(connection)
 
@@ -266,13 +266,13 @@ def read_secret(connection: Connection, given: bytes | None = None) -> bytes:
     return made
 
 
-def _other_version(name: str, found: str) -> str:
-    is_older = found.isdecimal() and len(found) < 10 and int(found) < schema.VERSION
+def _other_version(name: str, version: str) -> str:
+    is_older = version.isdecimal() and len(version) < 10 and int(version) < schema.VERSION
     advice = (
         "start over with `scrapy simhash reset --all`" if is_older else "upgrade scrapy_simhash"
     )
     return (
-        f"{name}: its tables have version {found[:40]}, this version of scrapy_simhash works "
+        f"{name}: its tables have version {version[:40]}, this version of scrapy_simhash works "
         f"with version {schema.VERSION}; {advice}, or use another database"
     )
 

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from hashlib import blake2b
 
 from scrapy_simhash.visible import shortened
 
-#: States of a claim.
-PENDING, CONFIRMED = 0, 1
 
-#: What a claim was compared by: its text, the whole item exactly, or the text of its page.
-TEXT, EXACT, PAGE = 0, 1, 2
+class State(IntEnum):
+    """The state of a claim: confirmed once its item is stored."""
+
+    PENDING = 0
+    CONFIRMED = 1
+
+
+class ComparedBy(IntEnum):
+    """What a claim was compared by: its text, the whole item exactly, or the text of its page."""
+
+    TEXT = 0
+    EXACT = 1
+    PAGE = 2
+
 
 #: The action on a page that had not changed since its last visit; see `Duplicate`.
 SAME = "same"
 
-#: Bytes and characters of a secret.
-SECRET_BYTES, _MIN_CHARACTERS = 16, 16
+SECRET_BYTES = 16
+_LEAST_SECRET_CHARACTERS = 16
 
 
 def storable(text: str, length: int | None = None) -> str:
@@ -44,7 +55,7 @@ def secret_of(given: str) -> bytes:
     Raises:
         ValueError: it is not a string, or is shorter. The message does not repeat it.
     """
-    if not isinstance(given, str) or len(given) < _MIN_CHARACTERS:
-        raise ValueError(f"a string of {_MIN_CHARACTERS} characters or more is wanted")
+    if not isinstance(given, str) or len(given) < _LEAST_SECRET_CHARACTERS:
+        raise ValueError(f"a string of {_LEAST_SECRET_CHARACTERS} characters or more is wanted")
     encoded = given.encode("utf-8", "surrogatepass")
     return blake2b(encoded, digest_size=SECRET_BYTES, person=b"simhash secret").digest()

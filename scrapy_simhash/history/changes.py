@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, unio
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
-from scrapy_simhash.db.values import CONFIRMED
+from scrapy_simhash.db.values import State
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.record import Record
@@ -129,7 +129,7 @@ def _new(namespace: NamespaceRow, window: Window) -> Iterator[Record]:
     changed = {claim for (claim,) in namespace.read(noted)}
     first = _first_number(namespace, window.since)
     row = sql.claims
-    conditions = [*sql.claims_of(namespace), row.state == CONFIRMED, row.origin >= first]
+    conditions = [*sql.claims_of(namespace), row.state == State.CONFIRMED, row.origin >= first]
     if window.run is not None:
         # Or a later version of what it met first.
         conditions.append(row.origin < _first_number(namespace, window.until))

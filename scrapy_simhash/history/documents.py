@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Row, Select, Table, literal, null, select
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.values import EXACT, SAME
+from scrapy_simhash.db.values import SAME, ComparedBy
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.decisions import read_contents
 from scrapy_simhash.history.record import NOTHING, Content
@@ -81,7 +81,7 @@ def read_documents(
 
 
 def _document(row: Row[Any], content: Content, scheme: Scheme) -> Document | None:
-    if is_exact := row.compared_by == EXACT:
+    if is_exact := row.compared_by == ComparedBy.EXACT:
         sketch = Sketch(int.from_bytes(row.fingerprint, "big"), 0, None)
     else:
         sketch = scheme.sketch(content.text or "")

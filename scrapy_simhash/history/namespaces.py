@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Row, ScalarSelect, Table, case, exists, fu
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.db.values import PENDING
+from scrapy_simhash.db.values import State
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
@@ -136,7 +136,7 @@ def find_run(
 def read_runs(namespace: NamespaceRow) -> list[RunRow]:
     """The runs that made claims or duplicates in a namespace, or met a claim; newest first."""
     of_claims = _count_by_run(
-        sql.claims.run, sql.claims.state == PENDING, *sql.claims_of(namespace)
+        sql.claims.run, sql.claims.state == State.PENDING, *sql.claims_of(namespace)
     )
     of_drops = _count_by_run(sql.drops.run, is_orphan(), *sql.drops_of(namespace))
     claimed = {row.run: (row.all, int(row.some)) for row in namespace.read(of_claims)}

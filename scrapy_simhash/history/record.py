@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from scrapy_simhash.db.values import TEXT
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.index.words import UNCHANGED, difference_in_words, likeness_in_words
 from scrapy_simhash.item.addresses import address_of, lister_of
@@ -60,7 +60,7 @@ class Record(NamedTuple):
     estimated: bool = False
     distance: int | None = None
     differs: str = ""
-    compared_by: int = TEXT
+    compared_by: int = ComparedBy.TEXT
     is_orphan: bool = False
     has_item: bool = False
     first_seen: float | None = None

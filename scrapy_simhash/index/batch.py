@@ -5,7 +5,7 @@ Pure arithmetic: fingerprints, keys, rows, and which documents of the batch are 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple, Self, cast
@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.db.values import EXACT, PAGE, TEXT, storable
+from scrapy_simhash.db.values import ComparedBy, storable
 from scrapy_simhash.features.shingles import minhash
-from scrapy_simhash.index.verdict import Claimant, Document, Row
+from scrapy_simhash.index.verdict import ClaimRow, Document
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.plan import Blocks
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
@@ -43,11 +43,9 @@ class Batch:
     asked: NDArray[np.int64]
     asker: NDArray[np.intp]
     #: What is stored if they are claimed.
-    rows: Sequence[Row]
+    rows: Sequence[ClaimRow]
     #: Distance and number of each earlier document of the batch within the limit.
     in_batch: Sequence[Sequence[tuple[int, int]]]
-    #: Compressed; None for those not stored.
-    texts: Sequence[bytes | None]
 
     def with_aliases(self, newest: Mapping[int, int]) -> Self:
         """A batch in which each item that is known by its alias alone has that as its identity.
@@ -60,41 +58,40 @@ class Batch:
                 continue
             if (identity := identity_hash(document.alias)) in newest:
                 key = storable(document.alias)
-                rows[number] = row._replace(identity=identity, key=key, visit=row.epoch)
+                rows[number] = row._replace(identity=identity, key=key, download=row.epoch)
         return self if rows == self.rows else replace(self, rows=rows)
 
 
 def make_batch(
     documents: Sequence[Document],
-    claimant: Claimant,
+    claimant: ClaimRow,
     keys: Bands | Blocks,
     *,
     flips: Sequence[NDArray[np.int32]],
     width: int,
     limit: int,
-    keep_texts: bool = False,
 ) -> Batch:
     """Prepare documents that have a fingerprint: at most 64, as each is compared with each.
 
-    `flips` are, for each slot, the masks that turn a key into the keys to look up (by XOR), `width`
-    is that of a fingerprint in bytes, and two documents of the batch are compared if their distance
-    is at most `limit`.
+    `claimant` is a row with what all claims of the batch have in common. `flips` are, for each
+    slot, the masks that turn a key into the keys to look up (by XOR), `width` is that of a
+    fingerprint in bytes, and two documents of the batch are compared if their distance is at most
+    `limit`.
     """
     stored = [keys_of(document, keys) for document in documents]
     rows = [document_row(document, claimant, width) for document in documents]
     if keys.needs_shingles:
         # The keys of bands can't be computed from the fingerprint, and are stored in the row.
         rows = [
-            row if document.exact else row._replace(packed_keys=pack_keys(mine[: keys.slots]))
-            for row, document, mine in zip(rows, documents, stored, strict=True)
+            row if document.exact else row._replace(packed_keys=pack_keys(its_keys[: keys.slots]))
+            for row, document, its_keys in zip(rows, documents, stored, strict=True)
         ]
     packed = b"".join(row.fingerprint for row in rows)
     fingerprints = np.frombuffer(packed, np.uint8).reshape(-1, width)
-    texts = [packed_text(document) if keep_texts else None for document in documents]
     asked, asker = _probes(stored, flips)
-    apart = {number for number, keys in enumerate(stored) if not keys}
-    in_batch = _in_batch(fingerprints, [row.digest for row in rows], limit, apart)
-    return Batch(documents, fingerprints, stored, asked, asker, rows, in_batch, texts)
+    has_keys = [bool(keys) for keys in stored]
+    in_batch = _in_batch(fingerprints, [row.digest for row in rows], limit, has_keys)
+    return Batch(documents, fingerprints, stored, asked, asker, rows, in_batch)
 
 
 def keys_of(document: Document, keys: Bands | Blocks) -> list[KeyRow]:
@@ -116,23 +113,17 @@ def whole_key(document: Document) -> int | None:
     return exact_key(document.digest) if document.digest else None
 
 
-def document_row(document: Document, claimant: Claimant, width: int) -> Row:
+def document_row(document: Document, claimant: ClaimRow, width: int) -> ClaimRow:
     """The row of the claim of a document, not yet numbered, without its keys."""
     shingles = document.sketch.shingles
-    run, epoch, namespace, now = claimant
-    return Row(
-        namespace=namespace,
+    return claimant._replace(
         identity=identity_hash(document.key),
         token=document.token,
-        visit=epoch if document.visit is None else document.visit,
-        epoch=epoch,
+        download=claimant.epoch if document.download is None else document.download,
         listing=document.listing,
-        run=run,
         compared_by=how_compared(document),
         fingerprint=cast("int", document.sketch.fingerprint).to_bytes(width, "big"),
         size=document.sketch.size,
-        created=now,
-        seen=now,
         key=storable(document.key),
         url=storable(document.url),
         digest=digest_of(document),
@@ -140,7 +131,6 @@ def document_row(document: Document, claimant: Claimant, width: int) -> Row:
         minhash=None if shingles is None or not shingles.size else minhash(shingles),
         page_sketch=document.page_sketch,
         text_digest=text_digest_of(document),
-        met=run,
     )
 
 
@@ -174,8 +164,8 @@ def text_digest_of(document: Document) -> int:
 def how_compared(document: Document) -> int:
     """What a document is compared by: its text, its page, or all of it."""
     if document.exact:
-        return EXACT
-    return TEXT if document.page_sketch is None else PAGE
+        return ComparedBy.EXACT
+    return ComparedBy.TEXT if document.page_sketch is None else ComparedBy.PAGE
 
 
 def pack_keys(keys: Sequence[KeyRow]) -> bytes:
@@ -207,11 +197,11 @@ def _in_batch(
     fingerprints: NDArray[np.uint8],
     digests: Sequence[bytes | None],
     limit: int,
-    apart: Collection[int],
+    has_keys: Sequence[bool],
 ) -> list[list[tuple[int, int]]]:
     """For each, distance and number of the earlier ones that are near enough, or equal items.
 
-    Those that are `apart` have none.
+    Those without keys are compared with none.
     """
     in_batch: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
     if len(fingerprints) < 2:
@@ -227,7 +217,7 @@ def _in_batch(
     # Each is near itself; usually there are no other pairs.
     if np.count_nonzero(near) > len(near):
         for number, other in np.argwhere(np.tril(near, -1)).tolist():
-            if number not in apart and other not in apart:
+            if has_keys[number] and has_keys[other]:
                 in_batch[number].append((int(distances[number, other]), other))
     return in_batch
 
@@ -238,10 +228,10 @@ def _probes(
     """Every key to look up, slot first, in ascending order; and the document that asks for it."""
     slots = len(flips)
     by_text = [number for number, keys in enumerate(stored) if keys and keys[0].slot == 0]
-    own = np.array([[row.key for row in stored[number][:slots]] for number in by_text], np.int32)
+    keys = np.array([[row.key for row in stored[number][:slots]] for number in by_text], np.int32)
     # A row for each document, and a column for each flip of each slot.
-    slot_of = np.repeat(np.arange(slots), [len(one) for one in flips])
-    probes = slotted(slot_of, own.reshape(-1, slots)[:, slot_of] ^ np.concatenate(flips))
+    slot_of = np.repeat(np.arange(slots), [len(masks) for masks in flips])
+    probes = slotted(slot_of, keys.reshape(-1, slots)[:, slot_of] ^ np.concatenate(flips))
     whole = [number for number, keys in enumerate(stored) if keys and keys[-1].slot == slots]
     of_whole = slotted(slots, np.array([stored[number][-1].key for number in whole], np.int64))
     asked = np.concatenate([probes.ravel(), of_whole])
@@ -282,7 +272,7 @@ def fingerprint_key(fingerprint: bytes) -> int:
 
 
 def packed_text(document: Document) -> bytes | None:
-    """The compressed text of a document; None if it has no text to store."""
+    """The compressed text of a document, made once; None if it has no text to store."""
     if document.packed is None and document.text is not None:
-        return pack_text(document.text, document.values)
+        document.packed = pack_text(document.text, document.values)
     return document.packed

@@ -11,10 +11,10 @@ from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.index.invalidated import is_orphan
 
 # Rows that are read at once to make room.
-_ROOM = 1024
+_ROWS_AT_ONCE = 1024
 
 # The share of a budget that is left once room was made, so that the next batches need not do it.
-_LEFT = 0.9
+_LEFT_OF_BUDGET = 0.9
 
 
 def largest(budget: float) -> float:
@@ -44,9 +44,9 @@ def make_room(
     """Remove the oldest until so many bytes are free; returns how many went, and their bytes."""
     removed = freed = 0
     while freed < wanted:
-        found = connection.execute(kept.oldest, {"here": namespace}).all()
+        rows = connection.execute(kept.oldest, {"here": namespace}).all()
         gone: list[tuple[int, int]] = []
-        for claim, number, size in found:
+        for claim, number, size in rows:
             if freed < wanted:
                 gone.append((claim, number))
                 freed += size
@@ -58,14 +58,14 @@ def make_room(
                 here = {"here": namespace, "claims": claims, "numbers": list({*numbers})}
                 connection.execute(kept.drop, here)
         removed += len(gone)
-        if len(found) < _ROOM:
+        if len(rows) < _ROWS_AT_ONCE:
             break
     return removed, freed
 
 
 def excess(total: float, budget: float) -> float:
     """The bytes to be freed if so many are stored."""
-    return total - _LEFT * budget if total > budget else 0
+    return total - _LEFT_OF_BUDGET * budget if total > budget else 0
 
 
 _row, _text = schema.duplicates.c, schema.texts.c
@@ -78,7 +78,7 @@ def _items(condition: sa.ColumnElement[bool]) -> Kept:
     oldest = sa.select(_row.claim, _row.id, _row.item_bytes).where(_of_items, has_item, condition)
     drop = sa.update(schema.duplicates).where(_of_items, is_in(_row.id, "numbers"))
     return Kept(
-        oldest.order_by(_row.id).limit(_ROOM),
+        oldest.order_by(_row.id).limit(_ROWS_AT_ONCE),
         drop.values(item=sa.null(), item_bytes=0),
     )
 
@@ -98,6 +98,6 @@ TEXTS = Kept(
     sa.select(_text.claim, _text.duplicate, _text.bytes)
     .where(_of_texts)
     .order_by(_text.claim, _text.duplicate)
-    .limit(_ROOM),
+    .limit(_ROWS_AT_ONCE),
     drop_texts,
 )

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.features.shingles import distinct
-from scrapy_simhash.index.batch import Batch, KeyRow
+from scrapy_simhash.features.shingles import among, distinct
+from scrapy_simhash.index.batch import Batch, KeyRow, slotted
 from scrapy_simhash.index.decide import TEXTS, WORDS
 from scrapy_simhash.index.rule import are_equal
-from scrapy_simhash.index.verdict import Place, Row
+from scrapy_simhash.index.verdict import ClaimRow, LastDuplicate
 from scrapy_simhash.keys.plan import HOT_KEY
 
 # Bits of a claim number; the bits above hold a document's number in its batch.
 _CLAIM_BITS = 56
 
-NO_HITS = np.empty((0, 2), np.int64)
-_NONE = np.empty(0, np.int64)
-#: The arrays of :class:`Candidates` without any.
-NO_PAIRS = (_NONE, _NONE, _NONE, np.empty(0, np.bool_))
+#: A document of a batch, given by its number, and a claim that may be near; the distance of their
+#: fingerprints, and whether they may be equal as whole items.
+PAIR = np.dtype([("document", "i8"), ("claim", "i8"), ("distance", "i8"), ("may_be_equal", "?")])
 
 
 @dataclass(slots=True)
-class Candidates:
-    """The claims that the keys and identities of a batch led to; entry i of an array is pair i."""
+class BatchCandidates:
+    """The claims that the keys and identities of a batch led to."""
 
     #: The batch, in which an item that is known by its alias alone has that as its identity.
     batch: Batch
@@ -38,19 +36,15 @@ class Candidates:
     counter: int
     #: The newest claim of each identity.
     newest: Mapping[int, int]
-    #: Each pair of a document and a claim once, with the distance of their fingerprints, and
-    #: whether they may be equal as whole items.
-    documents: NDArray[np.int64]
-    claims: NDArray[np.int64]
-    distances: NDArray[np.int64]
-    exactly: NDArray[np.bool_]
+    #: Of type `PAIR`, each pair once.
+    pairs: NDArray[np.void] = field(default_factory=lambda: np.empty(0, PAIR))
     hot_keys: frozenset[KeyRow] = frozenset()
     #: What is known of identities that were duplicates when they were last met.
-    places: Mapping[int, Place] = field(default_factory=dict)
+    last_duplicates: Mapping[int, LastDuplicate] = field(default_factory=dict)
     #: Of the claims that are compared.
-    rows: Mapping[int, Row] = field(default_factory=dict)
+    rows: dict[int, ClaimRow] = field(default_factory=dict)
     #: Some of what was dropped as copies of these, where they are of other sites.
-    copies: Mapping[int, Sequence[Row]] = field(default_factory=dict)
+    copies: Mapping[int, Sequence[ClaimRow]] = field(default_factory=dict)
 
     def compared(self) -> dict[tuple[int, int], int | None]:
         """The pairs to compare, each with its distance if it is known.
@@ -58,10 +52,9 @@ class Candidates:
         Those within the limit, equal items, which may be on pages with other texts, and the newest
         version of each identity, even if no key leads to it.
         """
-        chosen = (self.distances <= self.limit) | self.exactly
-        columns = (one[chosen].tolist() for one in (self.documents, self.claims, self.distances))
+        near = self.pairs[(self.pairs["distance"] <= self.limit) | self.pairs["may_be_equal"]]
         pairs: dict[tuple[int, int], int | None] = {
-            (number, claim): distance for number, claim, distance in zip(*columns, strict=True)
+            (number, claim): distance for number, claim, distance, _ in near.tolist()
         }
         for number, row in enumerate(self.batch.rows):
             if row.identity in self.newest:
@@ -69,34 +62,24 @@ class Candidates:
         return pairs
 
 
-class Hits(NamedTuple):
-    """The answer to the look-up of keys and identities."""
-
-    counter: int | None
-    newest: Mapping[int, int]
-    #: Shape (n, 2), a key as in `Batch.asked` and a claim: for keys of texts, and of whole items.
-    keys: NDArray[np.int64]
-    exactly: NDArray[np.int64]
-    #: The duplicates of each identity.
-    places: Mapping[int, Sequence[int]]
-
-
 def with_texts(
-    pairs: Mapping[tuple[int, int], int | None], rows: Mapping[int, Row], batch: Sequence[Row]
+    pairs: Mapping[tuple[int, int], int | None],
+    claims: Mapping[int, ClaimRow],
+    rows: Sequence[ClaimRow],
 ) -> set[int]:
     """The claims whose texts are read: of each document the nearest, as far as it is allowed."""
-    of: defaultdict[int, list[tuple[bool, int, int]]] = defaultdict(list)
+    of_documents: defaultdict[int, list[tuple[bool, int, int]]] = defaultdict(list)
     for (number, claim), distance in pairs.items():
-        if claim in rows and not are_equal(batch[number], rows[claim]):
+        if claim in claims and not are_equal(rows[number], claims[claim]):
             # Those with the same facts first: others are no copies, whatever their texts.
-            has_others = rows[claim].facts != batch[number].facts
-            of[number].append((has_others, 0 if distance is None else distance, claim))
+            has_others = claims[claim].facts != rows[number].facts
+            of_documents[number].append((has_others, 0 if distance is None else distance, claim))
     wanted: set[int] = set()
     left = WORDS
-    for number, others in of.items():
-        for place, (_, _, claim) in enumerate(sorted(others)[:TEXTS]):
-            left -= batch[number].size + rows[claim].size
-            if place and left < 0:
+    for number, others in of_documents.items():
+        for rank, (_, _, claim) in enumerate(sorted(others)[:TEXTS]):
+            left -= rows[number].size + claims[claim].size
+            if rank and left < 0:
                 break
             wanted.add(claim)
     return wanted
@@ -119,6 +102,20 @@ def joined(
     # Each pair as one number, which sorts faster than rows. A batch has 64 documents at most.
     pairs = distinct(np.sort(np.repeat(hits[:, 1], count) | documents << _CLAIM_BITS))
     return np.stack([pairs >> _CLAIM_BITS, pairs & (1 << _CLAIM_BITS) - 1], axis=1)
+
+
+def key_hits(answer: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The hits of an answer to :func:`~.queries.hits_of`: keys as in `Batch.asked`, and claims."""
+    slot, key, claim = answer[answer[:, 0] >= 0].T
+    return np.stack([slotted(slot, key), claim], axis=1)
+
+
+def without_keys(hits: NDArray[np.int64], keys: Collection[KeyRow]) -> NDArray[np.int64]:
+    """The hits without those of some keys."""
+    if not keys:
+        return hits
+    slots, numbers = np.array([*keys]).T
+    return hits[~among(hits[:, 0], slotted(slots, numbers))]
 
 
 def shared(hits: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -24,29 +25,19 @@ from scrapy_simhash.index.batch import (
     statement_size,
 )
 from scrapy_simhash.index.budgets import largest
-from scrapy_simhash.index.candidates import Candidates
-from scrapy_simhash.index.comparing import decide_batch, match_of
-from scrapy_simhash.index.decide import of_group, stands_for
-from scrapy_simhash.index.journal import changes_of_batch, entries, forget, record
+from scrapy_simhash.index.candidates import BatchCandidates
+from scrapy_simhash.index.comparing import decide_batch, final
+from scrapy_simhash.index.decide import stands_for
+from scrapy_simhash.index.journal import entries, forget, record, with_changes
 from scrapy_simhash.index.lookup import Lookup, Outdated
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import Change, Claim, Claimant, Document, Duplicate, Row, Verdict
-from scrapy_simhash.index.visits import Decision
+from scrapy_simhash.index.verdict import ClaimRow, Document, Duplicate, Verdict
 from scrapy_simhash.index.writer import Writer
 from scrapy_simhash.item.addresses import address_of
 from scrapy_simhash.text.packed import TooLarge
 
 # The columns that claims and duplicates have in common.
-_SHARED = [name for name in Row._fields if name in schema.duplicates.c]
-
-
-class Jobs(NamedTuple):
-    """What one transaction does: see :meth:`Index.execute`."""
-
-    claims: Sequence[Document]
-    confirm: Sequence[Claim]
-    release: Sequence[Claim]
-    duplicates: Sequence[Duplicate]
+_SHARED = [name for name in ClaimRow._fields if name in schema.duplicates.c]
 
 
 class Work:
@@ -64,37 +55,43 @@ class Work:
         run: Run,
         lookup: Lookup,
         budgets: tuple[float, float],
-        jobs: Jobs,
+        *,
+        claims: Sequence[Document],
+        confirm: Sequence[Verdict],
+        release: Sequence[Verdict],
+        duplicates: Sequence[Duplicate],
     ) -> None:
-        claims, confirm, release, duplicates = jobs
-        self._database, self._run, self._lookup, self._budgets = database, run, lookup, budgets
         most = database.connections.largest_row
+        self._database, self._run, self._lookup, self._budgets = database, run, lookup, budgets
         self._namespace = namespace = lookup.namespace.id
         # The same for each attempt.
-        claimant = run.claimant._replace(namespace=namespace, now=database.now())
-        self._now = claimant.now
+        self._now = now = database.now()
+        claimant = run.claimant._replace(namespace=namespace, created=now, seen=now)
         self._reasons = [_reason_to_skip(document, most) for document in claims]
-        wanted = [one for one, reason in zip(claims, self._reasons, strict=True) if not reason]
-        keeps = budgets[0] > 0
+        pairs = zip(claims, self._reasons, strict=True)
+        wanted = [document for document, reason in pairs if not reason]
         self._largest_text = min(largest(budgets[0]), most // 2)
-        self._batch = lookup.batch(wanted, claimant, keep_texts=keeps) if wanted else None
+        self._batch = lookup.batch(wanted, claimant) if wanted else None
         # Without those of an earlier namespace of this name.
-        self._confirm = [claim.row for claim in confirm if claim.row.namespace == namespace]
-        gone = [claim for claim in release if claim.row.namespace == namespace]
-        self._release = [claim.row for claim in gone if claim.before is None]
-        #: Claims of unchanged items that were not stored after all.
-        self._restore = [claim for claim in gone if claim.before]
+        confirmed = [verdict.claim for verdict in confirm if verdict.claim]
+        self._confirm = [claim for claim in confirmed if claim.namespace == namespace]
+        self._release: list[ClaimRow] = []
+        #: Claims of unchanged items that were not stored after all, with their rows of before.
+        self._restore: list[tuple[ClaimRow, ClaimRow]] = []
+        for verdict in release:
+            if (claim := verdict.claim) is None or claim.namespace != namespace:
+                continue
+            if verdict.has_old_claim and isinstance(verdict.before, ClaimRow):
+                self._restore.append((claim, verdict.before))
+            else:
+                self._release.append(claim)
+        self._texts = _compressed(wanted, keep=budgets[0] > 0)
+        texts = _compressed([duplicate.document for duplicate in duplicates], keep=budgets[0] > 0)
+        rows = [_duplicate_row(duplicate, claimant, lookup) for duplicate in duplicates]
         #: Rows, each with its compressed text.
-        self._duplicates = [
-            (
-                _duplicate_row(duplicate, claimant, lookup),
-                packed_text(duplicate.document) if keeps else None,
-            )
-            for duplicate in duplicates
-        ]
+        self._duplicates = list(zip(rows, texts, strict=True))
         sizes = [
-            statement_size(row["key"] + row["original"], row["url"], row["item"])
-            for row, _ in self._duplicates
+            statement_size(row["key"] + row["original"], row["url"], row["item"]) for row in rows
         ]
         if max(sizes, default=0) > most or sum(sizes) > LARGEST_ROW:
             raise TooLarge(f"duplicates of {sum(sizes):,} bytes; a row may have {most:,}")
@@ -103,22 +100,22 @@ class Work:
         """Do it; returns the verdicts on the documents to be claimed."""
         lookup, batch = self._lookup, self._batch
         try:
-            ahead = counter = None
+            candidates = counter = None
+            verdicts: list[Verdict] = []
             if batch is not None:
-                found = self._database.read(lambda connection: lookup.read(connection, batch))
-                counter = found.counter
-                ahead = self._decide(found, first_number(counter))
-            work = partial(self._execute, ahead)
+                candidates = self._database.read(lambda connection: lookup.read(connection, batch))
+                counter = candidates.counter
+                verdicts = self._decide(candidates, first_number(counter))
+            work = partial(self._execute, candidates, verdicts)
             verdicts = self._database.transact_once(work, self._namespace, counter)
         except TooLarge as error:
             if self._reasons or self._duplicates:
                 raise
             # Outcomes are small: it must be something else, and they must not be lost.
             raise IndexUnavailable(str(error)) from error.__cause__
-        lookup.counts.claims += self._reasons.count(None)
-        lookup.counts.items += self._evicted["items"]
-        lookup.counts.orphans += self._evicted["orphans"]
-        lookup.counts.texts += self._evicted["texts"]
+        lookup.counts["quarantine/pushed_out"] += self._evicted["items"]
+        lookup.counts["quarantine/orphans_pushed_out"] += self._evicted["orphans"]
+        lookup.counts["index/texts_pushed_out"] += self._evicted["texts"]
         for number in lookup.replaced_by(row.id for row in self._release):
             del lookup.outdated[number]
         lookup.replace(self._outdated)
@@ -130,37 +127,46 @@ class Work:
         ]
 
     def _decide(
-        self, found: Candidates, first: int, made: Mapping[int, Row] = MappingProxyType({})
-    ) -> _Decided:
-        visits = self._run.visits
-        return _Decided(found, *decide_batch(self._lookup, found, visits, first, made))
+        self,
+        candidates: BatchCandidates,
+        first: int,
+        made: Mapping[int, ClaimRow] = MappingProxyType({}),
+    ) -> list[Verdict]:
+        return decide_batch(self._lookup, candidates, self._run.visits, first, made)
 
     def _execute(
-        self, ahead: _Decided | None, connection: Connection, retried: bool
+        self,
+        candidates: BatchCandidates | None,
+        verdicts: list[Verdict],
+        connection: Connection,
+        retried: bool,
     ) -> list[Verdict]:
-        """Take the lock and do the work; `retried` if an earlier attempt may be committed."""
+        """Take the lock and do the work, given what was decided before.
+
+        `retried` if an earlier attempt may be committed.
+        """
         lookup, batch = self._lookup, self._batch
         new_claims = len(batch.documents) if batch else 0
-        held = lock(connection, self._namespace, new_claims, self._foreseen(ahead))
+        held = lock(connection, self._namespace, new_claims, self._foreseen(verdicts))
         writer = Writer(connection, self._namespace, held, self._budgets)
         writer.largest_text = self._largest_text
         writer.delete(self._release, orphaned=True)
-        writer.restore(self._restore)
+        for claim, before in self._restore:
+            writer.restore(claim, before)
         writer.meet(lookup.replaced_by(row.id for row in self._release), self._run.id)
-        gone = [*self._release, *(claim.row for claim in self._restore)]
+        gone = [*self._release, *(claim for claim, _ in self._restore)]
         forget(connection, self._namespace, [row.token for row in gone])
         was_made_again = writer.confirm(self._confirm)
-        verdicts: list[Verdict] = []
         self._outdated: dict[int, Outdated] = {}
-        self._copies: list[tuple[Row, Row]] = []
-        if batch is not None and ahead is not None:
-            before = ahead.found.counter
-            made = lookup.made_before(connection, batch, before) if retried else {}
-            is_same = held.counter == before and not (gone or was_made_again or made)
-            if not is_same or any(row.id in ahead.found.rows for row in self._confirm):
-                found = lookup.read(connection, batch)
-                ahead = self._decide(found, writer.numbers.start, made)
-            verdicts = self._claim(connection, writer, ahead, made, retried=retried)
+        self._copies: list[tuple[ClaimRow, ClaimRow]] = []
+        if batch is not None and candidates is not None:
+            before_lock = candidates.counter
+            made = lookup.made_before(connection, batch, before_lock) if retried else {}
+            is_same = held.counter == before_lock and not (gone or was_made_again or made)
+            if not is_same or any(row.id in candidates.rows for row in self._confirm):
+                candidates = lookup.read(connection, batch)
+                verdicts = self._decide(candidates, writer.numbers.start, made)
+            verdicts = self._claim(connection, writer, candidates, verdicts, made, retried=retried)
         writer.record_duplicates(self._duplicates, retried=retried)
         writer.record()
         self._evicted = writer.evicted
@@ -169,13 +175,11 @@ class Work:
             self._run.check(connection)
         return verdicts
 
-    def _foreseen(self, ahead: _Decided | None) -> Sizes:
+    def _foreseen(self, verdicts: Sequence[Verdict]) -> Sizes:
         """What is stored if nobody else writes and no duplicate was recorded before."""
+        claimed = [number for number, verdict in enumerate(verdicts) if verdict.claim]
         texts = [text for _, text in self._duplicates]
-        claimed: list[int] = []
-        if ahead is not None:
-            claimed = [number for number, one in enumerate(ahead.decisions) if one.claims]
-            texts += [ahead.found.batch.texts[number] for number in claimed]
+        texts += [self._texts[number] for number in claimed]
         return Sizes(
             len(claimed),
             sum(len(text) for text in texts if text and len(text) <= self._largest_text),
@@ -186,77 +190,90 @@ class Work:
         self,
         connection: Connection,
         writer: Writer,
-        decided: _Decided,
-        made: dict[int, Row],
+        candidates: BatchCandidates,
+        verdicts: list[Verdict],
+        made: dict[int, ClaimRow],
         *,
         retried: bool,
     ) -> list[Verdict]:
         """Write the claims of a batch; `made` are those of an earlier attempt."""
-        lookup, (found, wanted, decisions) = self._lookup, decided
-        lookup.counts.candidates += len(found.claims)
+        lookup = self._lookup
+        lookup.counts["index/candidates"] += len(candidates.pairs)
         fresh = {
-            number: _beside(wanted[number], decision)
-            for number, decision in enumerate(decisions)
-            if decision.claims and number not in made
+            number: _claim_row(verdict, verdict.claim)
+            for number, verdict in enumerate(verdicts)
+            if verdict.claim and number not in made
         }
-        written = made | _write(writer, lookup, found, fresh)
-        writer.touch(
-            [
-                stands_for(decision.match.claim, mine)
-                for mine, decision in zip(wanted, decisions, strict=True)
-                # A changed version has a claim of its own; the old claim stays as it is.
-                if decision.kind == "same" and decision.match and not decision.claims
-            ],
-            self._now,
-        )
-        changes = changes_of_batch(connection, lookup, found.batch.documents, wanted, decisions)
-        every = list(zip(wanted, decisions, changes, strict=True))
-        new = [mine for number, mine in enumerate(every) if number not in made]
-        rows = [row for mine in new for row in entries(*mine)]
-        record(connection, rows, retried=retried)
-        self._outdated = _outdated(wanted, decisions)
+        written = made | self._write(writer, candidates, fresh)
+        # A changed version has a claim of its own; the old claim stays as it is.
+        touched = {
+            number: stands_for(verdict.match.row, verdict.row)
+            for number, verdict in enumerate(verdicts)
+            if verdict.kind == "same" and verdict.match and verdict.row and not verdict.claim
+        }
+        writer.touch(list(touched.values()), self._now)
+        verdicts = with_changes(connection, lookup, candidates.batch.documents, verdicts)
+        new = [verdict for number, verdict in enumerate(verdicts) if number not in made]
+        record(connection, [row for verdict in new for row in entries(verdict)], retried=retried)
+        self._outdated = _outdated(verdicts)
         self._copies = [
-            (decision.match.claim, mine)
-            for mine, decision in zip(wanted, decisions, strict=True)
-            if decision.kind == "duplicate" and decision.match
+            (verdict.match.row, verdict.row)
+            for verdict in verdicts
+            if verdict.kind == "duplicate" and verdict.match and verdict.row
         ]
-        return [self._verdict(*mine, written.get(number)) for number, mine in enumerate(every)]
+        claims = (touched if lookup.rule.known == "pass" else {}) | written
+        return [
+            replace(
+                verdict,
+                match=final(verdict.match) if verdict.match else None,
+                claim=claims.get(number),
+                process=self._run.process,
+            )
+            for number, verdict in enumerate(verdicts)
+        ]
 
-    def _verdict(self, mine: Row, decision: Decision, change: Change, row: Row | None) -> Verdict:
-        found, known = decision.match, self._lookup.rule.known
-        process = self._run.process
-        claim = Claim(row.id, row, process=process) if row else None
-        if decision.kind == "same" and claim is None and found and known == "pass":
-            claim = Claim(found.claim.id, stands_for(found.claim, mine), found.claim, process)
-        return Verdict(
-            decision.kind,
-            match=match_of(found, self._lookup.bits) if found else None,
-            claim=claim,
-            differs=decision.differs,
-            change=change,
-        )
+    def _write(
+        self, writer: Writer, candidates: BatchCandidates, fresh: Mapping[int, ClaimRow]
+    ) -> dict[int, ClaimRow]:
+        """Write the claims of some documents of a batch, given by their numbers."""
+        batch = candidates.batch
+        nearest = _nearest(candidates, self._lookup.rule.limit)
+        keys: list[Sequence[KeyRow]] = []
+        rows: dict[int, ClaimRow] = {}
+        texts: dict[int, bytes] = {}
+        for number, row in fresh.items():
+            own = _keys_of(self._lookup, number, candidates)
+            keys.append(own)
+            packed = row.packed_keys
+            if packed is not None and len(own) > len(batch.keys[number]):
+                packed += pack_keys(own[-1:])
+            far = nearest.get(number)
+            # Copying a row of so many fields is slow, and rarely necessary.
+            is_done = far is None and packed is row.packed_keys
+            rows[number] = row if is_done else row._replace(nearest=far, packed_keys=packed)
+            if (text := self._texts[number]) is not None:
+                texts[row.id] = text
+        writer.insert(list(rows.values()), keys, candidates.hot_keys, texts)
+        return rows
 
 
-class _Decided(NamedTuple):
-    """A batch that was decided on: what was found, the rows to be claimed, and the decisions."""
-
-    found: Candidates
-    wanted: list[Row]
-    decisions: list[Decision]
+def _compressed(documents: Sequence[Document], *, keep: bool) -> list[bytes | None]:
+    """The compressed texts of documents; None for those that are not stored."""
+    return [packed_text(document) if keep else None for document in documents]
 
 
-def _duplicate_row(duplicate: Duplicate, claimant: Claimant, lookup: Lookup) -> dict[str, Any]:
+def _duplicate_row(duplicate: Duplicate, claimant: ClaimRow, lookup: Lookup) -> dict[str, Any]:
     """The row of a near-duplicate, but for what depends on the present state of its claim."""
-    match, mine = duplicate.match, document_row(duplicate.document, claimant, lookup.width)
-    is_here = match.namespace == lookup.namespace.id
+    match, row = duplicate.match, document_row(duplicate.document, claimant, lookup.width)
+    is_here = match.row.namespace == lookup.namespace.id
     return {
-        **{name: getattr(mine, name) for name in _SHARED},
-        "url": None if mine.url == mine.key else mine.url,
-        "created": mine.created if duplicate.since is None else duplicate.since,
+        **{name: getattr(row, name) for name in _SHARED},
+        "url": None if row.url == row.key else row.url,
+        "created": row.created if duplicate.since is None else duplicate.since,
         "id": duplicate.id,
         # The numbers of claims of an earlier namespace of this name are not valid here.
-        "claim": match.claim if is_here else 0,
-        "origin": match.origin if is_here else 0,
+        "claim": match.row.id if is_here else 0,
+        "origin": match.row.origin if is_here else 0,
         "original": address_of(match.key, match.url),
         "distance": match.distance,
         "similarity": match.similarity,
@@ -274,75 +291,47 @@ def _reason_to_skip(document: Document, largest_row: int) -> str | None:
     return "too_large" if statement_size(document.key, document.url) > largest_row else None
 
 
-def _outdated(wanted: Sequence[Row], decisions: Sequence[Decision]) -> dict[int, Outdated]:
+def _outdated(verdicts: Sequence[Verdict]) -> dict[int, Outdated]:
     """The claims that are outdated once the run has ended."""
     return {
         row.id: Outdated(
             row.epoch,
-            keeps_text=decision.status == "changed" and row is decision.before,
-            by=mine.id if decision.claims else 0,
+            keeps_text=verdict.status == "changed" and row is verdict.before,
+            by=verdict.row.id if verdict.row and verdict.claim else 0,
         )
-        for mine, decision in zip(wanted, decisions, strict=True)
-        for row in decision.outdated
+        for verdict in verdicts
+        for row in verdict.outdated
     }
 
 
-def _beside(row: Row, decision: Decision) -> Row:
-    """The row of a claim with its group, and the similar claim and difference, if any."""
-    row = of_group(row, decision)
-    if decision.status == "unchanged" and decision.before is not None:
+def _claim_row(verdict: Verdict, claim: ClaimRow) -> ClaimRow:
+    """The row of a claim with its age, and the similar claim and difference, if any."""
+    if verdict.status == "unchanged" and verdict.before is not None:
         # It has been there since then.
-        row = row._replace(created=decision.before.created)
-    if decision.differs is None or decision.match is None:
-        return row
-    return row._replace(beside=decision.match.claim.id, differs=storable(decision.differs, 255))
+        claim = claim._replace(created=verdict.before.created)
+    if verdict.differs is None or verdict.match is None:
+        return claim
+    return claim._replace(beside=verdict.match.row.id, differs=storable(verdict.differs, 255))
 
 
-def _write(
-    writer: Writer, lookup: Lookup, found: Candidates, fresh: Mapping[int, Row]
-) -> dict[int, Row]:
-    """Write the claims of some documents of a batch, given by their numbers."""
-    batch = found.batch
-    nearest = _nearest(found, lookup.rule.limit)
-    keys: list[Sequence[KeyRow]] = []
-    rows: dict[int, Row] = {}
-    texts: dict[int, bytes] = {}
-    for number, row in fresh.items():
-        own = _keys_of(lookup, number, found)
-        keys.append(own)
-        packed = row.packed_keys
-        if packed is not None and len(own) > len(batch.keys[number]):
-            packed += pack_keys(own[-1:])
-        far = nearest.get(number)
-        # Copying a row of so many fields is slow, and rarely necessary.
-        is_done = far is None and packed is row.packed_keys
-        rows[number] = row if is_done else row._replace(nearest=far, packed_keys=packed)
-        if (text := batch.texts[number]) is not None:
-            texts[row.id] = text
-    writer.insert(list(rows.values()), keys, found.hot_keys, texts)
-    return rows
-
-
-def _keys_of(lookup: Lookup, number: int, found: Candidates) -> Sequence[KeyRow]:
+def _keys_of(lookup: Lookup, number: int, candidates: BatchCandidates) -> Sequence[KeyRow]:
     """The keys to store; if all bands are hot, the fingerprint is a key too."""
-    batch = found.batch
+    batch, hot_keys = candidates.batch, candidates.hot_keys
     keys = batch.keys[number]
     slots = lookup.keys.slots
-    if found.hot_keys and keys and keys[0].slot == 0:
-        full = [row in found.hot_keys for row in keys[:slots]]
-        lookup.counts.hot_keys += any(full)
+    if hot_keys and keys and keys[0].slot == 0:
+        full = [row in hot_keys for row in keys[:slots]]
+        lookup.counts["index/hot_keys"] += any(full)
         if all(full):
-            lookup.counts.exact_only += 1
+            lookup.counts["index/exact_only"] += 1
             return [*keys, KeyRow(slots, fingerprint_key(batch.rows[number].fingerprint))]
     return keys
 
 
-def _nearest(found: Candidates, limit: int) -> dict[int, int]:
+def _nearest(candidates: BatchCandidates, limit: int) -> dict[int, int]:
     """For each document the distance of the nearest claim beyond the limit."""
     nearest: dict[int, int] = {}
-    beyond = found.distances > limit
-    for number, distance in zip(
-        found.documents[beyond].tolist(), found.distances[beyond].tolist(), strict=True
-    ):
+    beyond = candidates.pairs[candidates.pairs["distance"] > limit]
+    for number, distance in beyond[["document", "distance"]].tolist():
         nearest[number] = min(distance, nearest.get(number, distance))
     return nearest

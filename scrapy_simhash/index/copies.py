@@ -9,12 +9,12 @@ from typing import Any
 from sqlalchemy import Connection
 
 from scrapy_simhash.index import queries
-from scrapy_simhash.index.candidates import Candidates
-from scrapy_simhash.index.verdict import Row
+from scrapy_simhash.index.candidates import BatchCandidates
+from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.index.visits import may_be_one_site
 
 # Claims whose copies are remembered until these are recorded.
-_REMEMBERED = 1024
+_REMEMBERED_CLAIMS = 1024
 
 
 class Copies:
@@ -25,35 +25,37 @@ class Copies:
 
     def __init__(self, here: Callable[..., dict[str, Any]], *, is_needed: bool) -> None:
         self._here, self._is_needed = here, is_needed
-        self._noted: dict[int, deque[Row]] = {}
+        self._noted: dict[int, deque[ClaimRow]] = {}
 
-    def note(self, copies: Iterable[tuple[Row, Row]]) -> None:
+    def note(self, copies: Iterable[tuple[ClaimRow, ClaimRow]]) -> None:
         """Note documents that were dropped, each behind its claim: they are recorded later."""
-        for claim, mine in copies:
-            if mine.facts and not may_be_one_site(mine.url, claim.url):
-                self._noted.setdefault(claim.id, deque(maxlen=queries.COPIES)).append(mine)
-        while len(self._noted) > _REMEMBERED:
+        for claim, row in copies:
+            if row.facts and not may_be_one_site(row.url, claim.url):
+                self._noted.setdefault(claim.id, deque(maxlen=queries.COPIES)).append(row)
+        while len(self._noted) > _REMEMBERED_CLAIMS:
             del self._noted[next(iter(self._noted))]
 
-    def read(self, connection: Connection, found: Candidates) -> Mapping[int, Sequence[Row]]:
+    def read(
+        self, connection: Connection, candidates: BatchCandidates
+    ) -> Mapping[int, Sequence[ClaimRow]]:
         """Some copies of each claim of another site that a batch is compared with."""
-        batch, rows = found.batch.rows, found.rows
-        claims = {
+        rows, claims = candidates.batch.rows, candidates.rows
+        wanted = {
             claim
-            for number, claim in found.compared()
-            if batch[number].facts
-            and claim in rows
-            and not may_be_one_site(batch[number].url, rows[claim].url)
+            for number, claim in candidates.compared()
+            if rows[number].facts
+            and claim in claims
+            and not may_be_one_site(rows[number].url, claims[claim].url)
         }
-        if not claims or not self._is_needed:
+        if not wanted or not self._is_needed:
             return {}
-        copies = {claim: list(self._noted.get(claim, ())) for claim in claims}
-        unread = {*claims}
+        copies = {claim: list(self._noted.get(claim, ())) for claim in wanted}
+        unread = {*wanted}
         while unread:
             here = self._here(ids=sorted(unread))
             read = connection.execute(queries.copies, here).all()
             for claim, identity, url, facts, met in read:
-                copies[claim].append(Row(identity=identity, url=url, facts=facts, met=met))
+                copies[claim].append(ClaimRow(identity=identity, url=url, facts=facts, met=met))
             # One with more copies than an answer has must not hide those of the others.
             is_cut = len(read) == queries.COPIES
             unread = unread.difference(row[0] for row in read) if is_cut else set()

@@ -9,17 +9,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from types import MappingProxyType
 
-from scrapy_simhash.db.values import EXACT
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import PASSAGE, Changes
-from scrapy_simhash.index.rule import Met, Rule, are_equal
-from scrapy_simhash.index.verdict import TOUCHED, FactsMode, Place, Row
+from scrapy_simhash.index.rule import Rule, are_equal
+from scrapy_simhash.index.verdict import (
+    TOUCHED,
+    ClaimRow,
+    FactsMode,
+    LastDuplicate,
+    Match,
+    Verdict,
+)
 from scrapy_simhash.index.visits import (
     NO_VISITS,
-    Decision,
     Visits,
     is_own,
     judge,
@@ -62,20 +68,20 @@ WORDS = 4_000_000
 NOT_COMPARED = "(not compared)"
 
 # Items of one site that are compared with each other, to see whether they share a text.
-_SHARING = 8
+_COMPARED_ITEMS = 8
 
 
 def decide(
-    asked: Sequence[Row],
+    rows: Sequence[ClaimRow],
     facts: Sequence[Facts | None],
-    met: Sequence[Sequence[Met]],
-    in_batch: Callable[[int, Mapping[int, Row]], Sequence[Met]],
+    matches: Sequence[Sequence[Match]],
+    in_batch: Callable[[int, Mapping[int, ClaimRow]], Sequence[Match]],
     *,
     rule: Rule,
     visits: Visits = NO_VISITS,
-    places: Mapping[int, Place] = MappingProxyType({}),
-    made: Mapping[int, Row],
-) -> list[Decision]:
+    last_duplicates: Mapping[int, LastDuplicate] = MappingProxyType({}),
+    made: Mapping[int, ClaimRow],
+) -> list[Verdict]:
     """Decide on a batch of documents, in their order, each as :func:`~.visits.judge` describes.
 
     Cases that are easy to get wrong:
@@ -87,100 +93,100 @@ def decide(
     3. *A lost answer.* The batch is decided on again after it was committed. Claims that did not
        exist at the first attempt, its own (`made`) and later ones, are ignored.
 
-    The documents have the numbers that their claims would have; without `facts` only the text is
-    compared. `in_batch` returns the earlier documents of the batch that are near one, given its
-    number and those that were claimed; `made` are the claims that an earlier attempt has committed,
-    by document.
+    The rows have the numbers that their claims would have; without `facts` only the text is
+    compared. `matches` are the claims that each was compared with. `in_batch` returns the earlier
+    documents of the batch that are near one, given its number and those that were claimed; `made`
+    are the claims that an earlier attempt has committed, by document.
     """
-    decisions, budget = list[Decision](), _Budget()
-    standing, taken = dict[int, Row](), dict[int, Row]()
-    copies = defaultdict[int, list[Row]](list)
-    for number, mine in enumerate(asked):
-        others = [
-            other._replace(
-                claim=taken.get(other.claim.id, other.claim),
-                copies=(*other.copies, *copies[other.claim.id]),
-            )
-            for other in (*met[number], *in_batch(number, standing))
-            if _counted(number, other.claim, made)
+    verdicts, budget = list[Verdict](), _Budget()
+    claimed, touched = dict[int, ClaimRow](), dict[int, ClaimRow]()
+    copies = defaultdict[int, list[ClaimRow]](list)
+    for number, row in enumerate(rows):
+        compared = [
+            _up_to_date(match, touched, copies)
+            for match in (*matches[number], *in_batch(number, claimed))
+            if _existed(number, match.row, made)
         ]
-        near = [other for other in others if _is_near(mine, other, rule)]
-        strict = sharing_sites(mine, facts[number], _counting(near, rule, visits))
-        given = mine, facts[number], near, rule, visits
-        decision = judge(
-            mine,
-            _with_differences(*given, strict=strict, budget=budget),
-            [other for other in others if rule.known and other.claim.identity == mine.identity],
-            places.get(mine.identity),
-            rule=rule,
-            visits=visits,
-        )
-        if decision.claims:
+        similar = [match for match in compared if _is_similar(row, match, rule)]
+        versions = [
+            match for match in compared if rule.known and match.row.identity == row.identity
+        ]
+        last_duplicate = last_duplicates.get(row.identity)
+        similar = _with_differences(row, facts[number], similar, rule, visits, budget=budget)
+        verdict = judge(row, similar, versions, last_duplicate, rule=rule, visits=visits)
+        if verdict.claim is not None:
             # The claim of an earlier attempt was read from the table.
             if number not in made:
-                standing[number] = of_group(mine, decision)
-        elif decision.kind == "same" and (match := decision.match):
-            taken[match.claim.id] = stands_for(match.claim, mine)
-        elif match := decision.match:
-            copies[match.claim.id].append(mine)
-        decisions.append(decision)
-    return decisions
+                claimed[number] = verdict.claim
+        elif (match := verdict.match) and verdict.kind == "same":
+            touched[match.row.id] = stands_for(match.row, row)
+        elif match := verdict.match:
+            copies[match.row.id].append(row)
+        verdicts.append(replace(verdict, row=row))
+    return verdicts
 
 
-def of_group(mine: Row, decision: Decision) -> Row:
-    """The row of a new claim with its group: that of an earlier version, or a new one."""
-    origin = decision.origin or mine.id
-    return mine if mine.origin == origin else mine._replace(origin=origin)
+def _up_to_date(
+    match: Match, touched: Mapping[int, ClaimRow], copies: Mapping[int, Sequence[ClaimRow]]
+) -> Match:
+    """A match with what the earlier documents of the batch have changed."""
+    claim = match.row.id
+    if claim not in touched and claim not in copies:
+        return match
+    known = (*match.copies, *copies.get(claim, ()))
+    return replace(match, row=touched.get(claim, match.row), copies=known)
 
 
-def stands_for(claim: Row, mine: Row) -> Row:
+def stands_for(claim: ClaimRow, row: ClaimRow) -> ClaimRow:
     """A claim that now belongs to a document of this visit."""
-    return claim._replace(**{name: getattr(mine, name) for name in TOUCHED})
+    return claim._replace(**{name: getattr(row, name) for name in TOUCHED})
 
 
-def _counted(number: int, claim: Row, made: Mapping[int, Row]) -> bool:
+def _existed(number: int, claim: ClaimRow, made: Mapping[int, ClaimRow]) -> bool:
     """Whether a claim existed when an earlier attempt, if any, decided on a document."""
     if number in made and claim.id >= made[number].id:
         return False
     return all(claim.id != row.id for other, row in made.items() if other >= number)
 
 
-def _counting(near: Sequence[Met], rule: Rule, visits: Visits) -> list[Met]:
+def _counting(similar: Sequence[Match], rule: Rule, visits: Visits) -> list[Match]:
     """The claims, and their copies, that may show that a text is common.
 
     With "pass", what a first crawl would do does not depend on earlier visits.
     """
     if rule.known == "drop" or visits.epoch is None:
-        return [*near]
+        return [*similar]
     return [
-        one._replace(copies=tuple(copy for copy in one.copies if copy.met >= visits.epoch))
-        for one in near
-        if visits.is_current(one.claim)
+        replace(match, copies=tuple(copy for copy in match.copies if copy.met >= visits.epoch))
+        if match.copies
+        else match
+        for match in similar
+        if visits.is_current(match.row)
     ]
 
 
-def _is_near(mine: Row, other: Met, rule: Rule) -> bool:
-    claim = other.claim
-    if are_equal(mine, claim):
+def _is_similar(row: ClaimRow, match: Match, rule: Rule) -> bool:
+    claim = match.row
+    if are_equal(row, claim):
         return True
-    if EXACT in (mine.compared_by, claim.compared_by):
+    if ComparedBy.EXACT in (row.compared_by, claim.compared_by):
         return False
-    few = min(mine.size, claim.size) < FEW_FEATURES
-    if other.distance > (0 if few else rule.limit):
+    few = min(row.size, claim.size) < FEW_FEATURES
+    if match.distance > (0 if few else rule.limit):
         return False
-    if rule.similarity is None or other.similarity is None:
+    if rule.threshold is None or match.jaccard is None:
         return True
     # The estimate for an equal text may be slightly below 1.
-    return other.similarity >= rule.similarity - 1e-9
+    return match.jaccard >= rule.threshold - 1e-9
 
 
-def _is_seen(mine: Row, met: Met) -> bool:
+def _is_seen(row: ClaimRow, match: Match) -> bool:
     """Whether an estimated similarity leaves no room for a passage in place of another."""
-    if mine.text_digest == met.claim.text_digest:
+    if row.text_digest == match.row.text_digest:
         return True
-    size = max(1, mine.size, met.claim.size)
+    size = max(1, row.size, match.row.size)
     least = max(_UNSEEN, 1 - _UNSEEN_WORDS / size)
-    return size <= _UNSEEN_LENGTH and (met.similarity or 0) >= least
+    return size <= _UNSEEN_LENGTH and (match.jaccard or 0) >= least
 
 
 @dataclass(slots=True)
@@ -200,37 +206,37 @@ class _Budget:
 
 
 def _with_differences(
-    mine: Row,
+    row: ClaimRow,
     facts: Facts | None,
-    near: Sequence[Met],
+    similar: Sequence[Match],
     rule: Rule,
     visits: Visits,
     *,
-    strict: frozenset[str],
     budget: _Budget,
-) -> list[Met]:
+) -> list[Match]:
     """The claims with a similar text, in the order in which :func:`~.visits.best` prefers them.
 
     Behind the first current copy only the document's own versions are left: no other claim can be
     its match.
     """
     budget.texts = TEXTS
-    compared: list[Met] = []
+    strict = sharing_sites(row, facts, _counting(similar, rule, visits))
+    compared: list[Match] = []
     has_copy = False
-    for one in sorted(near, key=preference):
-        own = is_own(mine, one.claim)
-        if has_copy and not own:
+    for match in sorted(similar, key=preference):
+        is_version = is_own(row, match.row)
+        if has_copy and not is_version:
             continue
-        differs = difference(mine, facts, one, rule, strict, budget=budget)
-        compared.append(one._replace(differs=differs))
-        has_copy |= differs is None and not own and visits.is_current(one.claim)
+        differs = difference(row, facts, match, rule, strict, budget=budget)
+        compared.append(replace(match, differs=differs) if differs else match)
+        has_copy |= differs is None and not is_version and visits.is_current(match.row)
     return compared
 
 
 def difference(
-    mine: Row,
+    row: ClaimRow,
     facts: Facts | None,
-    met: Met,
+    match: Match,
     rule: Rule,
     strict: frozenset[str] = frozenset(),
     *,
@@ -242,51 +248,59 @@ def difference(
     text is common: their documents must agree in every fact, also with claims of other sites.
     Within a `budget`, texts that may no longer be compared count as different.
     """
-    other = met.claim
-    if mine.listing and mine.listing == other.listing and mine.identity != other.identity:
+    other = match.row
+    if row.listing and row.listing == other.listing and row.identity != other.identity:
         return "(address)"
-    if are_equal(mine, other):
+    if are_equal(row, other):
         return None
-    is_unseen = met.estimated and not _is_seen(mine, met)
+    is_unseen = match.estimated and not _is_seen(row, match)
     if rule.facts == "never" or facts is None:
         return NOT_COMPARED if is_unseen else None
     # Equal sets of pairs may stand in another order.
-    changes = None if met.similarity == 1 else met.changes
+    changes = None if match.jaccard == 1 else match.changes
     stored = Facts() if other.facts is None else Facts.unpack(other.facts)
-    relations = _relations(mine, met, facts, stored, strict=strict, mode=rule.facts)
+    relations = _relations(row, match, facts, stored, strict=strict, mode=rule.facts)
     unread = () if changes is None else (Evidence.NUMBERS,)
     if other.facts is not None and (name := conflict(facts, stored, relations, unread)):
         return name
     if is_unseen:
         return NOT_COMPARED
     if changes is not None:
-        if budget is not None and not budget.allows(mine.size + other.size):
+        if budget is not None and not budget.allows(row.size + other.size):
             return NOT_COMPARED
         if name := _difference_of_texts(changes(), relations):
             return name
-    if mine.page_sketch and other.page_sketch and may_be_one_site(mine.url, other.url):
-        is_other = containment(mine.page_sketch, other.page_sketch) < REST
+    if row.page_sketch and other.page_sketch and may_be_one_site(row.url, other.url):
+        is_other = containment(row.page_sketch, other.page_sketch) < REST
         return "(rest of the page)" if is_other else None
     return None
 
 
 def _relations(
-    mine: Row, met: Met, facts: Facts, stored: Facts, *, strict: frozenset[str], mode: FactsMode
+    row: ClaimRow,
+    match: Match,
+    facts: Facts,
+    stored: Facts,
+    *,
+    strict: frozenset[str],
+    mode: FactsMode,
 ) -> frozenset[Relation]:
     """How a document stands to a claim: which columns of the table of evidence hold."""
-    other = met.claim
-    here = may_be_one_site(mine.url, other.url)
-    is_strict = mode == "always" or any(site(url) in strict for url in (mine.url, other.url))
-    found = relations_of(facts, stored, same_site=here or is_strict)
-    if mine.identity == other.identity:
-        found = {Relation.VERSION, *found & {Relation.ONE_TITLE}}
-    if here and Relation.ONE_TITLE in found and (met.similarity or 0.0) >= CLOSE:
-        found.add(Relation.CLOSE)
+    other = match.row
+    here = may_be_one_site(row.url, other.url)
+    is_strict = mode == "always" or any(site(url) in strict for url in (row.url, other.url))
+    relations = relations_of(facts, stored, same_site=here or is_strict)
+    if row.identity == other.identity:
+        relations = {Relation.VERSION, *relations & {Relation.ONE_TITLE}}
+    if here and Relation.ONE_TITLE in relations and (match.jaccard or 0.0) >= CLOSE:
+        relations.add(Relation.CLOSE)
     # Items of one list, and answers to forms, share a URL and are different items.
-    are_alone = mine.visit != mine.epoch and other.visit != other.epoch
-    if are_alone and mine.url not in ("", other.url) and (view := view_of(mine.url, other.url)):
-        found |= {Relation.VIEW, Relation.TRANSLATED} if view == "translated" else {Relation.VIEW}
-    return frozenset(found)
+    are_alone = row.download != row.epoch and other.download != other.epoch
+    if are_alone and row.url not in ("", other.url) and (view := view_of(row.url, other.url)):
+        relations.add(Relation.VIEW)
+        if view == "translated":
+            relations.add(Relation.TRANSLATED)
+    return frozenset(relations)
 
 
 def _difference_of_texts(changes: Changes | None, relations: frozenset[Relation]) -> str | None:
@@ -305,22 +319,22 @@ def _difference_of_texts(changes: Changes | None, relations: frozenset[Relation]
     return "(names)" if weight(Evidence.NAMES, relations) and changes.renames() else None
 
 
-def sharing_sites(mine: Row, facts: Facts | None, near: Sequence[Met]) -> frozenset[str]:
-    """The sites on which two different things have the text of a document.
+def sharing_sites(row: ClaimRow, facts: Facts | None, similar: Sequence[Match]) -> frozenset[str]:
+    """The sites on which two different items have the text of a document.
 
-    One thing can't be two, so they are no copies of one elsewhere: a teaser, a consent wall.
+    One item can't be two, so they are no copies of one elsewhere: a teaser, a consent wall.
     """
-    if facts is None or not near:
+    if facts is None or not similar:
         return frozenset()
-    # Versions of one thing count once.
-    of_sites = defaultdict[str, dict[int, Row]](dict)
-    copies = (row for met in near for row in met.copies)
-    for row in (mine, *copies, *(met.claim for met in near)):
-        if row.facts:
-            of_sites[site(row.url)][row.identity] = row
+    # Versions of one item count once.
+    items_of_sites = defaultdict[str, dict[int, ClaimRow]](dict)
+    copies = (copy for match in similar for copy in match.copies)
+    for item in (row, *copies, *(match.row for match in similar)):
+        if item.facts:
+            items_of_sites[site(item.url)][item.identity] = item
     shared = set[str]()
-    for name, rows in of_sites.items():
-        some = [Facts.unpack(row.facts or b"") for row in islice(rows.values(), _SHARING)]
+    for name, items in items_of_sites.items():
+        some = [Facts.unpack(item.facts or b"") for item in islice(items.values(), _COMPARED_ITEMS)]
         if any(are_two_items(*pair) for pair in combinations(some, 2)):
             shared.add(name)
     return frozenset(shared)

@@ -9,7 +9,9 @@ prepared (`batch`), the namespace locked, the claims found by keys read (`lookup
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, Self
 
 from sqlalchemy import Connection, Row, insert, select
@@ -20,27 +22,23 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.transactions import Database, read_secret
 from scrapy_simhash.db.values import check_name, secret_of, storable
-from scrapy_simhash.exceptions import IndexUnavailable, NamespaceGone, SchemeMismatch
+from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnavailable, NamespaceGone
 from scrapy_simhash.index.batch import bare_sketch
-from scrapy_simhash.index.claiming import Jobs, Work
-from scrapy_simhash.index.comparing import foresee, nearest_claims
+from scrapy_simhash.index.claiming import Work
+from scrapy_simhash.index.comparing import nearest_claims, preview
 from scrapy_simhash.index.invalidated import invalidated_count
-from scrapy_simhash.index.lookup import Lookup, LookupCounts
+from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import (
-    Claim,
-    Claimant,
+    ClaimRow,
     Document,
     Duplicate,
-    FactsMode,
-    Known,
     Match,
     Verdict,
 )
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.keys.plan import choose_keys
-from scrapy_simhash.simhash.scheme import Scheme, keyed, load_scheme
+from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
@@ -55,16 +53,8 @@ class Index:
     Args:
         database: an SQLAlchemy URL, or a :class:`Database` shared by several indexes.
         namespace: documents are compared only within one.
-        similarity: the least Jaccard similarity of near-duplicates' shingles, 0.7 to 1.
-        distance: instead of a similarity, the largest Hamming distance of near-duplicates, in bits.
+        rule: when two documents are near-duplicates; by default ``Rule()``.
         candidates: "bands", "blocks", or "auto": bands for shingles without a distance.
-        scheme: a scheme, its name or its import path.
-        scheme_options: options for a scheme given by name.
-        known: "pass" compares each crawl with itself, "drop" with all that is stored; None each
-            document with all others.
-        change_similarity: less similar versions have changed, with `known`.
-        ignored: fields that are no longer read: earlier versions may have them.
-        facts: "always"; "auto", all on one site and prices across sites; "never".
         engine_options: for :func:`sqlalchemy.create_engine`.
         timeout: seconds until a call gives up.
         run: the run that claims; by default its own, which is closed with the index.
@@ -76,7 +66,7 @@ class Index:
 
     Raises:
         ValueError: an argument is out of range, or the URL can't be read.
-        SchemeMismatch: the secret, scheme or keys of the database or namespace are different.
+        FingerprintMismatch: the secret, scheme or keys of the database or namespace are different.
         IndexUnavailable: the database does not answer.
 
     >>> with Index("sqlite://") as index:
@@ -90,15 +80,8 @@ class Index:
         database: str | URL | Database,
         *,
         namespace: str = "default",
-        similarity: float = 0.9,
-        distance: int | None = None,
+        rule: Rule | None = None,
         candidates: Literal["auto", "bands", "blocks"] = "auto",
-        scheme: str | Scheme = "shingles",
-        scheme_options: Mapping[str, Any] | None = None,
-        known: Known | None = None,
-        change_similarity: float = 1.0,
-        ignored: Iterable[str] = (),
-        facts: FactsMode = "auto",
         engine_options: Mapping[str, Any] | None = None,
         timeout: float = 10.0,
         run: Run | None = None,
@@ -108,30 +91,26 @@ class Index:
         compared: str = "",
         secret: str | None = None,
     ) -> None:
-        given = load_scheme(scheme, scheme_options) if isinstance(scheme, str) else scheme
+        self._rule = rule = rule or Rule()
         url = database.url if isinstance(database, Database) else check_url(database)
         self._keys = choose_keys(
-            *(given, similarity, distance, candidates),
+            rule.scheme,
+            rule.similarity,
+            rule.distance,
+            candidates,
             expected_size=expected_size,
             engine=url.get_backend_name(),
         )
         self.namespace, self._compared = namespace, compared
         self._budgets = text_budget, item_budget
-        self.counts = LookupCounts()
+        self.counts = Counter[str]()
         self._owns_database = not isinstance(database, Database)
         if not isinstance(database, Database):
             database = Database(url, options=engine_options, timeout=timeout, secret=secret)
         self.database = database
         try:
             self.database.check_secret(None if secret is None else secret_of(secret))
-            self.scheme = keyed(given, self.database.secret)
-            self._rule = Rule.of(
-                *(self.scheme, similarity, distance),
-                facts=facts,
-                known=known,
-                change_similarity=change_similarity,
-                ignored=frozenset(name_of(name).key for name in ignored),
-            )
+            self.scheme = keyed(rule.scheme, self.database.secret)
             self._open()
         except BaseException:
             if self._owns_database:
@@ -167,7 +146,7 @@ class Index:
         """The number of claims, pending and confirmed."""
         row = schema.namespaces.c
         size = select(row.size - invalidated_count(row.id)).where(row.id == self.id)
-        return self.database.read(lambda one: one.scalar(size)) or 0
+        return self.database.read(lambda connection: connection.scalar(size)) or 0
 
     def close(self) -> None:
         """Close the run and the database, unless they were given; confirmed claims are final."""
@@ -228,11 +207,11 @@ class Index:
 
     def confirm(self, *verdicts: Verdict) -> None:
         """Confirm the claims of verdicts: their documents are stored."""
-        self.execute(confirm=[verdict.claim for verdict in verdicts if verdict.claim])
+        self.execute(confirm=verdicts)
 
     def release(self, *verdicts: Verdict) -> None:
         """Release the claims of verdicts, whose documents were not stored."""
-        self.execute(release=[verdict.claim for verdict in verdicts if verdict.claim])
+        self.execute(release=verdicts)
 
     def document(
         self, content: str | int | None, *, key: str, url: str = "", **more: Any
@@ -254,34 +233,37 @@ class Index:
         if document.sketch.fingerprint is None:
             return []
         lookup = self.lookup
-        batch = lookup.batch([document], Claimant(0, 0))
-        found = self.database.read(lambda one: lookup.read(one, batch, lookup.bits))
-        return nearest_claims(lookup, found, limit)
+        batch = lookup.batch([document], ClaimRow())
+        read = partial(lookup.read, batch=batch, limit=lookup.bits)
+        return nearest_claims(lookup, self.database.read(read), limit)
 
-    def foresee(self, document: Document) -> Verdict:
+    def preview(self, document: Document) -> Verdict:
         """The verdict on a page that equals an earlier one in all its visible text.
 
         Takes no lock, so another writer may claim it meanwhile; raises as :meth:`claim` does.
         """
         batch = self.lookup.batch([document], self.run.claimant)
-        found = self.database.read(lambda one: self.lookup.read(one, batch))
-        return foresee(self.lookup, found, self.run.visits)
+        candidates = self.database.read(partial(self.lookup.read, batch=batch))
+        return preview(self.lookup, candidates, self.run.visits)
 
     def execute(
         self,
         claims: Sequence[Document] = (),
-        confirm: Sequence[Claim] = (),
-        release: Sequence[Claim] = (),
+        confirm: Sequence[Verdict] = (),
+        release: Sequence[Verdict] = (),
         duplicates: Sequence[Duplicate] = (),
     ) -> list[Verdict]:
         """Release, confirm, claim, and record duplicates, in this order and in one transaction.
 
-        Returns the verdicts on `claims`, in their order.
+        Confirmed and released are the claims of verdicts, if they have any. Returns the verdicts on
+        `claims`, in their order.
 
         Raises:
             IndexUnavailable: none of it is known to have been done.
             TooLarge: nothing was done; a document, or all together, are too large for the database.
         """
+        confirm = [verdict for verdict in confirm if verdict.claim]
+        release = [verdict for verdict in release if verdict.claim]
         if not (claims or confirm or release or duplicates):
             return []
         if self._owns_run:
@@ -290,8 +272,16 @@ class Index:
             self.run.recovery.clear()
 
         def work() -> list[Verdict]:
-            place = self.database, self.run, self.lookup, self._budgets
-            return Work(*place, Jobs(claims, confirm, release, duplicates)).do()
+            return Work(
+                self.database,
+                self.run,
+                self.lookup,
+                self._budgets,
+                claims=claims,
+                confirm=confirm,
+                release=release,
+                duplicates=duplicates,
+            ).do()
 
         try:
             return work()
@@ -311,7 +301,7 @@ def open_namespace(
 
     Raises:
         ValueError: the name can't be stored.
-        SchemeMismatch: it has another scheme, or the database another secret than before.
+        FingerprintMismatch: it has another scheme, or the database another secret than before.
         IndexUnavailable: the database does not answer.
     """
     columns = {
@@ -324,7 +314,7 @@ def open_namespace(
     def find_or_make(connection: Connection) -> Row[Any]:
         if read_secret(connection) != database.secret:
             # Everything prepared so far was made with the old one.
-            raise SchemeMismatch(f"{database} was reset and has another secret now")
+            raise FingerprintMismatch(f"{database} was reset and has another secret now")
         wanted = select(schema.namespaces).where(schema.namespaces.c.name == name)
         if row := connection.execute(wanted).one_or_none():
             return row
@@ -340,7 +330,7 @@ def open_namespace(
         # Another process has created it at the same moment.
         row = database.transact(find_or_make)
     if row.scheme != scheme:
-        raise SchemeMismatch(
+        raise FingerprintMismatch(
             f"namespace {name!r} of {database} holds fingerprints of the scheme {row.scheme!r}, "
             f"this one is {scheme!r}: they can't be compared. Use another namespace, the old "
             f"scheme, or start over: scrapy simhash reset --namespace {name}"

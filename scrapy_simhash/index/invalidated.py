@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import NONE_INVALIDATED
+from scrapy_simhash.db.schema import Invalidated
 
 _run = schema.runs.alias("claimant")
 
@@ -31,7 +31,7 @@ def is_orphan() -> sa.ColumnElement[bool]:
     any_run = schema.runs.alias("any_run")
     # Evaluated once per query, and usually false.
     may_be_invalidated = sa.exists(
-        sa.select(any_run.c.id).where(any_run.c.invalidated > NONE_INVALIDATED)
+        sa.select(any_run.c.id).where(any_run.c.invalidated > Invalidated.NONE)
     )
     return sa.or_(duplicate.orphaned == sa.true(), sa.and_(may_be_invalidated, is_void))
 
@@ -43,7 +43,7 @@ def invalidated_count(namespace: sa.ColumnElement[int]) -> sa.ScalarSelect[int]:
         sa.select(sa.func.count())
         .select_from(_run.join(claims, claims.c.run == _run.c.id))
         .where(
-            _run.c.invalidated > NONE_INVALIDATED,
+            _run.c.invalidated > Invalidated.NONE,
             claims.c.state < _run.c.invalidated,
             claims.c.namespace == namespace,
         )

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -21,8 +21,14 @@ from scrapy_simhash.index import queries
 from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import OF_TEXT, Change, Document, Place, Row, random_number
-from scrapy_simhash.index.visits import Decision
+from scrapy_simhash.index.verdict import (
+    OF_TEXT,
+    ClaimRow,
+    Document,
+    LastDuplicate,
+    Verdict,
+    random_number,
+)
 from scrapy_simhash.index.writer import in_parts, writing
 from scrapy_simhash.item.addresses import address_of, same_site
 from scrapy_simhash.item.facts import OTHERS, REST_KEY, REST_OF_ITEM, Facts, changed_facts
@@ -42,19 +48,19 @@ def find_removed(
     """
     if not (everything or pages):
         return 0
-    found = database.read(partial(_missing, namespace, run))
-    numbers = [number for number, identity in found if everything or identity in pages]
+    claims = database.read(partial(_missing, namespace, run))
+    numbers = [number for number, identity in claims if everything or identity in pages]
     in_parts(database, namespace, numbers, partial(_mark, database, namespace, run))
     return len(numbers)
 
 
-def _missing(namespace: int, mine: Run, connection: Connection) -> list[tuple[int, int]]:
+def _missing(namespace: int, this_run: Run, connection: Connection) -> list[tuple[int, int]]:
     """The claims whose group was not met, with their identities; one of each group."""
     row, run, this = schema.claims.c, schema.runs.c, schema.runs.alias("mine")
     duplicate = schema.duplicates.c
-    of_visit = select(run.id).where(run.epoch == mine.epoch)
+    of_visit = select(run.id).where(run.epoch == this_run.epoch)
     alike = (run.spider == this.c.spider, run.arguments == this.c.arguments)
-    before = select(run.id).where(this.c.id == mine.id, *alike, run.epoch != mine.epoch)
+    before = select(run.id).where(this.c.id == this_run.id, *alike, run.epoch != this_run.epoch)
     met = select(row.origin).where(row.namespace == namespace, row.met.in_(of_visit))
     met_as_copy = (
         select(row.origin)
@@ -69,7 +75,7 @@ def _missing(namespace: int, mine: Run, connection: Connection) -> list[tuple[in
         .order_by(row.id)
     )
     # The newest claim of each group.
-    groups = {found.origin: (found.id, found.identity) for found in connection.execute(wanted)}
+    groups = {claim.origin: (claim.id, claim.identity) for claim in connection.execute(wanted)}
     return sorted(groups.values())
 
 
@@ -81,7 +87,7 @@ def _mark(
     in_namespace = row.namespace == namespace
     with writing(connection, namespace):
         here = {"namespace": namespace, "ids": list(numbers)}
-        claims = list(map(Row._make, connection.execute(queries.details, here)))
+        claims = list(map(ClaimRow._make, connection.execute(queries.details, here)))
         group = update(schema.claims).where(in_namespace, is_in(row.origin, "numbers"))
         origins = {"numbers": list({claim.origin for claim in claims})}
         connection.execute(group.values(met=0), origins)
@@ -92,27 +98,28 @@ def _mark(
         )
 
 
-def entries(mine: Row, decision: Decision, change: Change) -> Iterable[dict[str, Any]]:
+def entries(verdict: Verdict) -> Iterable[dict[str, Any]]:
     """The rows of the journal for a document: that it changed or moved, and that it is back."""
-    claim, duplicate = (0, 0) if decision.before is None else content_of(decision.before)
-    statuses = {change.status} & {"changed", "moved"} | ({"back"} if change.is_back else set())
+    row, before = cast("ClaimRow", verdict.row), verdict.before
+    claim, duplicate = (0, 0) if before is None else content_of(before)
+    statuses = {verdict.status} & {"changed", "moved"} | ({"back"} if verdict.is_back else set())
     for status in statuses:
         yield _entry(
-            mine,
-            id=mine.token ^ (status == "back"),
-            run=mine.run,
-            created=mine.created,
+            row,
+            id=row.token ^ (status == "back"),
+            run=row.run,
+            created=row.created,
             status=status,
-            moved_from=change.origin,
-            claim=mine.id if decision.claims else 0,
+            moved_from=verdict.moved_from,
+            claim=0 if verdict.claim is None else row.id,
             before=claim,
             duplicate=duplicate,
-            similarity=change.similarity,
-            fields=pack_bytes(json.dumps(change.fields).encode(), 1) if change.fields else None,
+            similarity=verdict.similarity,
+            fields=pack_bytes(json.dumps(verdict.fields).encode(), 1) if verdict.fields else None,
         )
 
 
-def _entry(of: Row, **columns: Any) -> dict[str, Any]:
+def _entry(of: ClaimRow, **columns: Any) -> dict[str, Any]:
     """A row of the journal about a document or a claim."""
     return {
         **dict.fromkeys(("moved_from", "similarity", "fields")),
@@ -134,13 +141,13 @@ def record(
     """
     if rows and retried:
         row = schema.changes.c
-        numbers = {"numbers": [one["id"] for one in rows]}
-        mine = select(row.id).where(
+        numbers = {"numbers": [entry["id"] for entry in rows]}
+        known = select(row.id).where(
             row.namespace == rows[0]["namespace"],
             is_in(row.id, "numbers"),
         )
-        written = set(connection.execute(mine, numbers).scalars())
-        rows = [one for one in rows if one["id"] not in written]
+        written = set(connection.execute(known, numbers).scalars())
+        rows = [entry for entry in rows if entry["id"] not in written]
     if rows:
         connection.execute(insert(schema.changes), list(rows))
 
@@ -154,51 +161,46 @@ def forget(connection: Connection, namespace: int, tokens: Collection[int]) -> N
         connection.execute(gone, {"numbers": numbers})
 
 
-def content_of(before: Row | Place) -> tuple[int, int]:
+def content_of(before: ClaimRow | LastDuplicate) -> tuple[int, int]:
     """The claim and the duplicate (0 for the claim itself) whose text and values something had."""
-    return (before.id, 0) if isinstance(before, Row) else (before.claim, before.id)
+    return (before.id, 0) if isinstance(before, ClaimRow) else (before.claim, before.id)
 
 
-def changes_of_batch(
+def with_changes(
     connection: Connection,
     lookup: Lookup,
     documents: Sequence[Document],
-    rows: Sequence[Row],
-    decisions: Sequence[Decision],
-) -> list[Change]:
-    """What documents are, compared with earlier visits, with the values that changed."""
-    befores = [(decision.status, decision.before) for decision in decisions if decision.before]
-    changed = {content_of(before) for status, before in befores if status == "changed"}
+    verdicts: Sequence[Verdict],
+) -> list[Verdict]:
+    """The verdicts with where the documents were before, and the values that changed."""
+    changed = {
+        content_of(verdict.before)
+        for verdict in verdicts
+        if verdict.before and verdict.status == "changed"
+    }
     kept = _values(connection, lookup, changed) if changed else {}
     moved = {
-        before.id
-        for status, before in befores
-        if isinstance(before, Row) and status in {"changed", "moved"}
+        verdict.before.id
+        for verdict in verdicts
+        if isinstance(verdict.before, ClaimRow) and verdict.status in {"changed", "moved"}
     }
-    last = defaultdict[int, list[str]](list)
+    last_urls = defaultdict[int, list[str]](list)
     if moved and lookup.rule.known == "drop":
         # Items that moved and were left out have no claims of their own.
-        found = connection.execute(queries.last_urls, lookup.here(ids=moved)).all()
-        for _, claim, key, url in sorted(found, reverse=True):
-            last[claim].append(address_of(key, url))
-    changes = []
-    for document, mine, decision in zip(documents, rows, decisions, strict=True):
-        change, before = _change_of(mine, decision), decision.before
-        if before is not None:
-            if change.origin and isinstance(before, Row):
-                # Copies on other sites have not moved.
-                here = (one for one in last[before.id] if same_site(one, mine.url))
-                change = replace(change, origin=next(here, change.origin))
-            if change.status == "changed":
-                old = kept.get(content_of(before), document.values)
-                values = _changed_values(mine, before, document.values, old, lookup.rule.ignored)
-                if not values and change.similarity in {None, 1.0}:
-                    # Another order of the words, or a value that is not kept.
-                    is_text = mine.text_digest != before.text_digest
-                    values = {OF_TEXT if is_text else OTHERS: (None, None)}
-                change = replace(change, fields=values)
-        changes.append(change)
-    return changes
+        rows = connection.execute(queries.last_urls, lookup.here(ids=moved)).all()
+        for _, claim, key, url in sorted(rows, reverse=True):
+            last_urls[claim].append(address_of(key, url))
+    ignored = lookup.rule.ignored_keys
+    return [
+        replace(
+            verdict,
+            moved_from=_moved_from(verdict, last_urls),
+            fields=_changed_fields(verdict, document.values, kept, ignored),
+        )
+        if verdict.before and verdict.status != "unchanged"
+        else verdict
+        for document, verdict in zip(documents, verdicts, strict=True)
+    ]
 
 
 def _values(
@@ -211,38 +213,38 @@ def _values(
     return {(claim, number): unpack_text(packed)[1] for claim, number, packed in rows}
 
 
-def _change_of(mine: Row, decision: Decision) -> Change:
-    """What a document is, compared with earlier visits; without the values that changed."""
-    status, before, match = decision.status, decision.before, decision.match
-    since = mine.created if status != "unchanged" or before is None else before.created
-    if not isinstance(before, Row):
-        return Change(status, since)
-    old, new = (address_of(row.key, row.url) for row in (before, mine))
-    # An item may be known by its page, and later by its own address.
-    is_elsewhere = old != new and (before.identity != mine.identity or before.url != mine.url)
-    is_revised = status == "changed" and match is not None and match.claim is before
-    return Change(
-        status,
-        since,
-        origin=old if is_elsewhere and status != "unchanged" else None,
-        similarity=match.similarity if match is not None and is_revised else None,
-        is_back=before.met == 0,
-        is_equal=mine.digest is not None and mine.digest == before.digest,
-    )
+def _moved_from(verdict: Verdict, last_urls: Mapping[int, Sequence[str]]) -> str | None:
+    """The URL where an item was found before, if that was another."""
+    row, before = verdict.row, verdict.before
+    if row is None or not isinstance(before, ClaimRow):
+        return None
+    old, new = address_of(before.key, before.url), address_of(row.key, row.url)
+    # An item may be known by its page, and later by its own URL.
+    if old == new or (before.identity == row.identity and before.url == row.url):
+        return None
+    # Copies on other sites have not moved.
+    return next((url for url in last_urls[before.id] if same_site(url, row.url)), old)
 
 
-def _changed_values(
-    mine: Row,
-    before: Row | Place,
+def _changed_fields(
+    verdict: Verdict,
     new: Mapping[str, str],
-    old: Mapping[str, str],
+    kept: Mapping[tuple[int, int], Mapping[str, str]],
     ignored: Collection[int],
 ) -> dict[str, tuple[str | None, str | None]]:
-    """The short values that changed, by field: the old one and the new one."""
+    """The short values of a document that changed, by field: the old one and the new one."""
+    row, before = verdict.row, verdict.before
+    if row is None or before is None or verdict.status != "changed":
+        return {}
+    # Without its old values, nothing is known of the fields.
+    old = kept.get(content_of(before), new)
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    if mine.facts and before.facts:
+    if row.facts and before.facts:
         # Other notations of one value are no change.
-        changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(before.facts), ignored)
+        changed = changed_facts(Facts.unpack(row.facts), Facts.unpack(before.facts), ignored)
         names = [name for name in names if name_of(name).key in changed]
         names += [REST_OF_ITEM] if REST_KEY in changed else []
+    if not names and verdict.similarity in {None, 1.0}:
+        # Another order of the words, or a value that is not kept.
+        return {OF_TEXT if row.text_digest != before.text_digest else OTHERS: (None, None)}
     return {name: (old.get(name), new.get(name)) for name in sorted(names)}

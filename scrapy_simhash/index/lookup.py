@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from scrapy_simhash.exceptions import NamespaceGone, SchemeMismatch
+from scrapy_simhash.exceptions import FingerprintMismatch, NamespaceGone
 from scrapy_simhash.features.shingles import among
 from scrapy_simhash.index import queries
 from scrapy_simhash.index.batch import (
@@ -27,19 +26,19 @@ from scrapy_simhash.index.batch import (
     slotted,
 )
 from scrapy_simhash.index.candidates import (
-    NO_HITS,
-    NO_PAIRS,
-    Candidates,
-    Hits,
+    PAIR,
+    BatchCandidates,
     joined,
+    key_hits,
     shared,
     with_texts,
+    without_keys,
 )
 from scrapy_simhash.index.copies import Copies
-from scrapy_simhash.index.queries import BY_IDENTITY, COUNTER
+from scrapy_simhash.index.queries import Source
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
-from scrapy_simhash.index.verdict import Claimant, Document, Place, Row
+from scrapy_simhash.index.verdict import ClaimRow, Document, LastDuplicate
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.plan import HOT_KEY, Blocks, load_keys
 from scrapy_simhash.simhash.measure import hamming
@@ -49,23 +48,6 @@ logger = logging.getLogger(__name__)
 
 # Bands that find a smaller share of the documents asked for are worth a warning.
 _LEAST_RECALL = 0.95
-
-
-@dataclass(slots=True)
-class LookupCounts:
-    """Counts since an index was opened; a repeated transaction counts again."""
-
-    #: Documents that were looked up, and claims that they were compared with.
-    claims: int = 0
-    candidates: int = 0
-    #: Documents with hot bands, under which they were not stored; those of them that have no other
-    #: bands, so that only equal fingerprints are found.
-    hot_keys: int = 0
-    exact_only: int = 0
-    #: Removed to stay within the budgets; `orphans` are among the items.
-    items: int = 0
-    orphans: int = 0
-    texts: int = 0
 
 
 class Outdated(NamedTuple):
@@ -87,11 +69,11 @@ class Lookup:
         namespace: its row.
         wanted: the keys that a new namespace would get.
         scheme, rule, dialect: those of the index and its database.
-        counts: what to add to.
+        counts: by the names of stats, what to add to; a repeated transaction counts again.
         note_work: called between two comparisons of texts, which may take long.
 
     Raises:
-        SchemeMismatch: its keys do not serve these settings.
+        FingerprintMismatch: its keys do not serve these settings.
     """
 
     def __init__(
@@ -103,7 +85,7 @@ class Lookup:
         scheme: Scheme,
         rule: Rule,
         dialect: str,
-        counts: LookupCounts,
+        counts: Counter[str],
         note_work: Callable[[], None],
     ) -> None:
         self.namespace, self.rule, self.counts = namespace, rule, counts
@@ -124,7 +106,7 @@ class Lookup:
                 self._flips = keys.flips(rule.radius if keys.bits <= 64 else rule.limit)
             except ValueError as error:
                 raise _mismatch(name, keys, str(error)) from error
-        elif (recall := keys.recall(rule.similarity or 1)) < _LEAST_RECALL:
+        elif (recall := keys.recall(rule.threshold or 1)) < _LEAST_RECALL:
             logger.warning(
                 "Namespace %r was made for a higher similarity: its keys (%s) find only %.0f %% of "
                 "the documents of similarity %g. Reset the namespace, or use another one, to find "
@@ -132,14 +114,12 @@ class Lookup:
                 name,
                 keys.id,
                 100 * recall,
-                rule.similarity,
+                rule.threshold,
             )
         self._dialect = dialect
         self._hits = queries.hits_of(dialect, keys.slots)
 
-    def batch(
-        self, documents: Sequence[Document], claimant: Claimant, *, keep_texts: bool = False
-    ) -> Batch:
+    def batch(self, documents: Sequence[Document], claimant: ClaimRow) -> Batch:
         """Prepare documents that have a fingerprint; see :func:`make_batch`."""
         # Not later: what is looked up for this batch must stay until it is compared.
         self.similarities.trim()
@@ -150,14 +130,13 @@ class Lookup:
             flips=self._flips,
             width=self.width,
             limit=self.rule.limit,
-            keep_texts=keep_texts,
         )
 
     def replace(self, outdated: Mapping[int, Outdated]) -> None:
         """Note the claims that this run has replaced."""
-        for number, one in outdated.items():
-            self.outdated[number] = one
-            self._replaced[one.by].add(number)
+        for number, claim in outdated.items():
+            self.outdated[number] = claim
+            self._replaced[claim.by].add(number)
 
     def replaced_by(self, claims: Iterable[int]) -> set[int]:
         """The claims that these have replaced in this run."""
@@ -168,7 +147,9 @@ class Lookup:
             if number in self.outdated and self.outdated[number].by == claim
         }
 
-    def read(self, connection: Connection, batch: Batch, limit: int | None = None) -> Candidates:
+    def read(
+        self, connection: Connection, batch: Batch, limit: int | None = None
+    ) -> BatchCandidates:
         """Every claim that a key or an identity of a batch leads to.
 
         Those within a distance, by default that of the rule, are read to be compared; their texts
@@ -177,26 +158,42 @@ class Lookup:
         Raises:
             NamespaceGone: the namespace was reset.
         """
+        aliases = (document.alias for document in batch.documents)
         identities = {row.identity for row in batch.rows}
-        identities |= {identity_hash(one.alias) for one in batch.documents if one.alias is not None}
-        hits = self._look_up(connection, batch.asked, identities)
-        if hits.counter is None:
+        identities |= {identity_hash(alias) for alias in aliases if alias is not None}
+        answer = self._look_up(connection, batch.asked, identities)
+        slot, key, number = answer.T
+        counter = number[slot == Source.COUNTER].tolist()
+        if not counter:
             raise NamespaceGone(f"namespace {self.namespace.id} was reset by another process")
-        found = self._near(connection, batch.with_aliases(hits.newest), hits)
-        if limit is not None:
-            found.limit = limit
-        found.places = self._places(connection, hits)
-        self._read_rows(connection, found)
-        found.copies = self.copies.read(connection, found)
-        return found
+        by_identity = slot == Source.CLAIM_BY_IDENTITY
+        newest = dict(zip(key[by_identity].tolist(), number[by_identity].tolist(), strict=True))
+        candidates = BatchCandidates(
+            batch.with_aliases(newest),
+            self.rule.limit if limit is None else limit,
+            counter[0],
+            newest,
+        )
+        if (slot >= 0).any():
+            self._add_pairs(connection, candidates, key_hits(answer))
+        of_identity = slot == Source.DUPLICATE_BY_IDENTITY
+        duplicates = zip(key[of_identity].tolist(), number[of_identity].tolist(), strict=True)
+        candidates.last_duplicates = self._last_duplicates(
+            connection, {number for identity, number in duplicates if identity not in newest}
+        )
+        self._read_rows(connection, candidates)
+        candidates.copies = self.copies.read(connection, candidates)
+        return candidates
 
-    def made_before(self, connection: Connection, batch: Batch, counter: int) -> dict[int, Row]:
+    def made_before(
+        self, connection: Connection, batch: Batch, counter: int
+    ) -> dict[int, ClaimRow]:
         """The claims of a batch that were committed, without an answer, since this counter."""
-        identities = [row.identity for row in batch.rows]
-        rows = map(Row._make, connection.execute(queries.own, self.here(identities=identities)))
-        mine = {row.token: row for row in rows if row.id > counter}
+        here = self.here(identities=[row.identity for row in batch.rows])
+        claims = map(ClaimRow._make, connection.execute(queries.own, here))
+        by_token = {claim.token: claim for claim in claims if claim.id > counter}
         tokens = [row.token for row in batch.rows]
-        return {number: mine[token] for number, token in enumerate(tokens) if token in mine}
+        return {number: by_token[token] for number, token in enumerate(tokens) if token in by_token}
 
     def here(self, **lists: Iterable[int]) -> dict[str, Any]:
         """The parameters of a query in this namespace."""
@@ -204,8 +201,12 @@ class Lookup:
 
     def _look_up(
         self, connection: Connection, asked: NDArray[np.int64], identities: Iterable[int] = ()
-    ) -> Hits:
-        """Look up keys, in ascending order, and identities."""
+    ) -> NDArray[np.int64]:
+        """Look up keys, in ascending order, and identities.
+
+        Returns an array of shape (n, 3): the slot, or a `Source`; the key or identity; and the
+        claim, duplicate or counter.
+        """
         if self._dialect == "sqlite":
             here = self.here(identities=identities, keys=asked.tolist())
         else:
@@ -216,85 +217,69 @@ class Lookup:
                 for slot, (start, stop) in enumerate(pairwise(edges))
             }
             here = self.here(identities=identities, **of_slots)
-        counter: int | None = None
-        newest, places, found = dict[int, int](), defaultdict[int, list[int]](list), []
-        for slot, key, number in connection.execute(self._hits, here):
-            if slot >= 0:
-                found.append((slot, key, number))
-            elif slot == BY_IDENTITY:
-                newest[key] = number
-            elif slot == COUNTER:
-                counter = number
-            else:
-                places[key].append(number)
-        if not found:
-            return Hits(counter, newest, NO_HITS, NO_HITS, places)
-        slot, key, claim = np.array(found, np.int64).reshape(-1, 3).T
-        pairs = np.stack([slotted(slot, key), claim], axis=1)
-        is_whole = slot == self.keys.slots
-        return Hits(counter, newest, pairs[~is_whole], pairs[is_whole], places)
+        rows = connection.execute(self._hits, here)
+        return np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, 3)
 
-    def _near(self, connection: Connection, batch: Batch, first: Hits) -> Candidates:
-        """The claims that the hits lead to, without their rows and places."""
-        hits, exactly = first.keys, first.exactly
-        counter, limit = first.counter or 0, self.rule.limit
-        if not (len(hits) or len(exactly)):
-            return Candidates(batch, limit, counter, first.newest, *NO_PAIRS)
+    def _add_pairs(
+        self, connection: Connection, candidates: BatchCandidates, hits: NDArray[np.int64]
+    ) -> None:
+        """Add the pairs of documents and claims that hits lead to, with their distances.
+
+        The hits have shape (n, 2): a key as in `Batch.asked`, and a claim.
+        """
+        batch, slots = candidates.batch, self.keys.slots
         asked, asker = batch.asked, batch.asker
-        slots = self.keys.slots
-        hot_keys = frozenset[KeyRow]()
+        is_whole = hits[:, 0] >= slots << 32
+        hits, whole_hits = hits[~is_whole], hits[is_whole]
         if self.keys.needs_shingles and len(hits) >= HOT_KEY:
-            hot_keys = self._hot_keys(connection, hits)
+            candidates.hot_keys = self._hot_keys(connection, hits)
             alone = [
                 number
                 for number, keys in enumerate(batch.keys)
-                if keys and keys[0].slot == 0 and hot_keys.issuperset(keys[:slots])
+                if keys and keys[0].slot == 0 and candidates.hot_keys.issuperset(keys[:slots])
             ]
             if alone:
                 # Documents with hot bands only may be stored under their fingerprint.
-                exact = np.array(
-                    [fingerprint_key(batch.rows[number].fingerprint) for number in alone]
-                )
-                asked = np.concatenate([asked, slotted(slots, exact)])
+                exact = [fingerprint_key(batch.rows[number].fingerprint) for number in alone]
+                asked = np.concatenate([asked, slotted(slots, np.array(exact))])
                 asker = np.concatenate([asker, np.array(alone)])
                 order = np.argsort(asked, kind="stable")
                 asked, asker = asked[order], asker[order]
                 beyond = int(np.searchsorted(asked, slots << 32))
-                exactly = self._look_up(connection, asked[beyond:]).exactly
-        if len(exactly) >= HOT_KEY:
+                whole_hits = key_hits(self._look_up(connection, asked[beyond:]))
+        if len(whole_hits) >= HOT_KEY:
             # Equal items on pages with other texts.
-            hot_keys |= (many := self._hot_keys(connection, exactly))
-            known = np.array([slotted(row.slot, np.array([row.key]))[0] for row in many])
-            exactly = exactly[~among(exactly[:, 0], known)] if many else exactly
-        pairs = joined(asked, asker, np.concatenate([hits, exactly]))
-        equal = set(map(tuple, joined(asked, asker, exactly).tolist()))
+            hot_keys = self._hot_keys(connection, whole_hits)
+            candidates.hot_keys |= hot_keys
+            whole_hits = without_keys(whole_hits, hot_keys)
+        pairs = joined(asked, asker, np.concatenate([hits, whole_hits]))
+        equal = set(map(tuple, joined(asked, asker, whole_hits).tolist()))
         wanted = {*pairs[:, 1].tolist()}
-        rows: dict[int, Row] = {}
         if self.keys.needs_shingles and len(wanted) <= HOT_KEY:
             # Most claims that share a band are near enough to be compared.
-            rows = self._rows(connection, {*wanted, *first.newest.values()})
-            stored = {number: row.fingerprint for number, row in rows.items()}
+            candidates.rows = self._rows(connection, {*wanted, *candidates.newest.values()})
+            stored = {number: row.fingerprint for number, row in candidates.rows.items()}
         else:
             stored = self._fingerprints(connection, wanted)
         # Invalidated claims were not read.
         pairs = pairs[among(pairs[:, 1], list(stored))]
         packed = b"".join(map(stored.__getitem__, pairs[:, 1].tolist()))
         claimed = np.frombuffer(packed, np.uint8).reshape(-1, self.width)
-        distances = hamming(batch.fingerprints[pairs[:, 0]], claimed).astype(np.int64)
-        exact_pairs = np.array([pair in equal for pair in map(tuple, pairs.tolist())], np.bool_)
-        found = (*pairs.T, distances, exact_pairs, hot_keys, {}, rows)
-        return Candidates(batch, limit, counter, first.newest, *found)
+        candidates.pairs = np.empty(len(pairs), PAIR)
+        candidates.pairs["document"], candidates.pairs["claim"] = pairs.T
+        candidates.pairs["distance"] = hamming(batch.fingerprints[pairs[:, 0]], claimed)
+        candidates.pairs["may_be_equal"] = [pair in equal for pair in map(tuple, pairs.tolist())]
 
     def _fingerprints(self, connection: Connection, claims: Iterable[int]) -> dict[int, bytes]:
         """The fingerprints of valid claims."""
         here = self.here(ids=sorted(claims))
         return dict(connection.execute(queries.fingerprints, here).all()) if here["ids"] else {}
 
-    def _rows(self, connection: Connection, claims: Iterable[int]) -> dict[int, Row]:
+    def _rows(self, connection: Connection, claims: Iterable[int]) -> dict[int, ClaimRow]:
         """The rows of valid claims."""
         here = self.here(ids=sorted(claims))
-        found = connection.execute(queries.details, here) if here["ids"] else ()
-        return {row[1]: Row._make(row) for row in found}
+        rows = connection.execute(queries.details, here) if here["ids"] else ()
+        return {claim.id: claim for claim in map(ClaimRow._make, rows)}
 
     def _hot_keys(self, connection: Connection, hits: NDArray[np.int64]) -> frozenset[KeyRow]:
         """The hot keys among those that were found."""
@@ -305,33 +290,30 @@ class Lookup:
             keys = shared(hits[among(hits[:, 1], list(left))])
         return frozenset(map(key_row, keys.tolist()))
 
-    def _places(self, connection: Connection, hits: Hits) -> Mapping[int, Place]:
-        """What is known of the identities that were duplicates when they were last met."""
-        ids = {
-            number
-            for identity, numbers in hits.places.items()
-            if identity not in hits.newest
-            for number in numbers
-        }
-        if not ids or self.rule.known is None:
+    def _last_duplicates(
+        self, connection: Connection, numbers: Iterable[int]
+    ) -> Mapping[int, LastDuplicate]:
+        """The last one of each identity among duplicates."""
+        here = self.here(ids=numbers)
+        if not here["ids"] or self.rule.known is None:
             return {}
         # The last one of an identity counts: that of the last run, which may have moved an old row.
-        found = map(Place._make, connection.execute(queries.places, self.here(ids=ids)))
-        return {place.identity: place for place in found}
+        rows = map(LastDuplicate._make, connection.execute(queries.last_duplicates, here))
+        return {row.identity: row for row in rows}
 
-    def _read_rows(self, connection: Connection, found: Candidates) -> None:
+    def _read_rows(self, connection: Connection, candidates: BatchCandidates) -> None:
         """Read the rows of what is compared, and texts: those of the nearest claims."""
-        pairs = found.compared()
-        missing = {claim for _, claim in pairs}.difference(found.rows)
-        found.rows = {**found.rows, **self._rows(connection, missing)}
-        wanted = with_texts(pairs, found.rows, found.batch.rows)
+        pairs = candidates.compared()
+        missing = {claim for _, claim in pairs}.difference(candidates.rows)
+        candidates.rows |= self._rows(connection, missing)
+        wanted = with_texts(pairs, candidates.rows, candidates.batch.rows)
         if unread := self.similarities.missing(sorted(wanted)):
             texts = connection.execute(queries.texts, self.here(ids=unread))
             self.similarities.add(dict(texts.all()))
 
 
-def _mismatch(name: str, keys: Bands | Blocks, why: str) -> SchemeMismatch:
-    return SchemeMismatch(
+def _mismatch(name: str, keys: Bands | Blocks, why: str) -> FingerprintMismatch:
+    return FingerprintMismatch(
         f"namespace {name!r} was made with the keys {keys.id!r}: {why}. The keys of a "
         "namespace can't be changed. Use another namespace, the old settings, or start over: "
         f"scrapy simhash reset --namespace {name}"

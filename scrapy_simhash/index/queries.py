@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from functools import cache
 from typing import Any
 
@@ -11,45 +12,52 @@ import sqlalchemy as sa
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import is_in, numbers_parameter
 from scrapy_simhash.index.invalidated import is_valid
-from scrapy_simhash.index.verdict import Place, Row
+from scrapy_simhash.index.verdict import ClaimRow, LastDuplicate
 
-#: In place of a slot: the answer has the counter of the namespace, a claim found by identity, or a
-#: duplicate found by identity.
-COUNTER, BY_IDENTITY, BY_PLACE = -3, -1, -2
+
+class Source(IntEnum):
+    """In place of a slot: what a row of the answer to :func:`hits_of` has, if no key led to it."""
+
+    COUNTER = -3
+    DUPLICATE_BY_IDENTITY = -2
+    CLAIM_BY_IDENTITY = -1
+
 
 #: Copies that are read at once, and remembered of a claim: a text that many pages have is soon
 #: known as such.
 COPIES = 512
 
-_claims, _texts, _places = schema.claims.c, schema.texts.c, schema.duplicates.c
+_claims, _texts, _duplicates = schema.claims.c, schema.texts.c, schema.duplicates.c
 _here = _claims.namespace == sa.bindparam("namespace")
-_of_duplicates = _places.namespace == sa.bindparam("namespace")
+_of_duplicates = _duplicates.namespace == sa.bindparam("namespace")
 _of_texts = (_texts.namespace == sa.bindparam("namespace"), is_in(_texts.claim, "ids"))
 _ids = is_in(_claims.id, "ids")
-_row = [_claims[name] if name != "url" else schema.url_of(schema.claims) for name in Row._fields]
+_row = [
+    _claims[name] if name != "url" else schema.url_of(schema.claims) for name in ClaimRow._fields
+]
 
-places = (
-    sa.select(*(_places[name] for name in Place._fields))
-    .where(_of_duplicates, is_in(_places.id, "ids"))
-    .order_by(_places.run, _places.id)
+last_duplicates = (
+    sa.select(*(_duplicates[name] for name in LastDuplicate._fields))
+    .where(_of_duplicates, is_in(_duplicates.id, "ids"))
+    .order_by(_duplicates.run, _duplicates.id)
 )
 fingerprints = sa.select(_claims.id, _claims.fingerprint).where(_here, _ids, is_valid())
 details = sa.select(*_row).where(_here, _ids, is_valid())
 own = sa.select(*_row).where(_here, is_in(_claims.identity, "identities"))
 copies = (
     sa.select(
-        _places.claim,
-        _places.identity,
+        _duplicates.claim,
+        _duplicates.identity,
         schema.url_of(schema.duplicates),
-        _places.facts,
-        _places.run,
+        _duplicates.facts,
+        _duplicates.run,
     )
-    .where(_of_duplicates, is_in(_places.claim, "ids"), _places.facts.is_not(None))
+    .where(_of_duplicates, is_in(_duplicates.claim, "ids"), _duplicates.facts.is_not(None))
     .limit(COPIES)
 )
 last_urls = sa.select(
-    *(_places.created, _places.claim, _places.key, schema.url_of(schema.duplicates))
-).where(_of_duplicates, is_in(_places.claim, "ids"))
+    *(_duplicates.created, _duplicates.claim, _duplicates.key, schema.url_of(schema.duplicates))
+).where(_of_duplicates, is_in(_duplicates.claim, "ids"))
 texts = sa.select(_texts.claim, _texts.text).where(*_of_texts, _texts.duplicate == 0)
 contents = sa.select(_texts.claim, _texts.duplicate, _texts.text).where(
     *_of_texts, is_in(_texts.duplicate, "duplicates")
@@ -62,11 +70,11 @@ def claims_where(
     *conditions: sa.ColumnElement[bool],
     limit: int | None = None,
     **lists: Sequence[int],
-) -> list[Row]:
+) -> list[ClaimRow]:
     """Claims of a namespace under conditions, in the order of their numbers; for rare queries."""
     wanted = sa.select(*_row).where(_claims.namespace == namespace, *conditions)
-    found = connection.execute(wanted.order_by(_claims.id).limit(limit), lists)
-    return [Row._make(row) for row in found]
+    rows = connection.execute(wanted.order_by(_claims.id).limit(limit), lists)
+    return [ClaimRow._make(row) for row in rows]
 
 
 @cache
@@ -77,17 +85,19 @@ def hits_of(dialect: str, slots: int) -> sa.CompoundSelect[Any]:
     """
     row = schema.namespaces.c
     counter = sa.select(
-        _number(COUNTER).label("slot"), sa.literal_column("0").label("key"), row.counter.label("id")
+        _number(Source.COUNTER).label("slot"),
+        sa.literal_column("0").label("key"),
+        row.counter.label("id"),
     ).where(row.id == sa.bindparam("namespace"))
     newest = (
-        sa.select(_number(BY_IDENTITY), _claims.identity, sa.func.max(_claims.id))
+        sa.select(_number(Source.CLAIM_BY_IDENTITY), _claims.identity, sa.func.max(_claims.id))
         .where(_here, is_in(_claims.identity, "identities"), is_valid())
         .group_by(_claims.identity)
     )
-    found = sa.select(_number(BY_PLACE), _places.identity, _places.id).where(
-        _of_duplicates, is_in(_places.identity, "identities")
-    )
-    return sa.union_all(counter, newest, found, *_key_rows(dialect, slots))
+    duplicates = sa.select(
+        _number(Source.DUPLICATE_BY_IDENTITY), _duplicates.identity, _duplicates.id
+    ).where(_of_duplicates, is_in(_duplicates.identity, "identities"))
+    return sa.union_all(counter, newest, duplicates, *_key_rows(dialect, slots))
 
 
 def _key_rows(dialect: str, slots: int) -> list[sa.Select[Any]]:
@@ -102,8 +112,8 @@ def _key_rows(dialect: str, slots: int) -> list[sa.Select[Any]]:
         every, half = numbers_parameter("keys").c.value, _number(32)
         # A shift to the right keeps the sign.
         pairs = sa.select(every.op(">>")(half), every.op("<<")(half).op(">>")(half))
-        found = sa.tuple_(keys.slot, keys.key).in_(pairs)
-        return [sa.select(keys.slot, keys.key, keys.claim).where(here, found)]
+        is_asked = sa.tuple_(keys.slot, keys.key).in_(pairs)
+        return [sa.select(keys.slot, keys.key, keys.claim).where(here, is_asked)]
     return [
         sa.select(number.label("slot"), keys.key, keys.claim).where(
             here, keys.slot == number, is_in(keys.key, f"keys{slot}")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, and_, func, or_, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import ALL_INVALIDATED, NONE_INVALIDATED, PENDING_INVALIDATED
+from scrapy_simhash.db.schema import Invalidated
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
@@ -34,13 +34,16 @@ HEARTBEAT = 10.0
 #: A run on another host whose last heartbeat is more than LEASE seconds away is suspected, and
 #: declared dead if it has none for WATCH more: when a clock is set, all runs look silent, but not
 #: for both. A heartbeat far in the future proves nothing: a clock was ahead when it was written.
-LEASE, WATCH = 60.0, 2.5 * HEARTBEAT
+LEASE = 60.0
+WATCH = 2.5 * HEARTBEAT
 
 #: Seconds that one step of deleting should take; other writers wait meanwhile.
 STEP = 0.02
 
-# Claims deleted in the first step, and at least and at most in any other.
-_FIRST, _LEAST, _MOST = 100, 10, 2000
+# Claims deleted in the first step, and in any other.
+_FIRST_STEP = 100
+_SMALLEST_STEP = 10
+_LARGEST_STEP = 2000
 
 # The names that this process has registered and not unregistered.
 _registered: set[str] = set()
@@ -48,7 +51,7 @@ _registered: set[str] = set()
 
 def fate(on_crash: str) -> int:
     """Which claims of a run with this policy are invalidated once it is dead."""
-    return ALL_INVALIDATED if on_crash == "release" else PENDING_INVALIDATED
+    return Invalidated.ALL if on_crash == "release" else Invalidated.PENDING
 
 
 class _Place(NamedTuple):
@@ -76,7 +79,7 @@ class Recovery:
         self._me = me
         self.has_work = False
         self._place: _Place | None = None
-        self._chunk = _FIRST
+        self._chunk = _FIRST_STEP
 
     def look(self) -> None:
         """Find the runs that have died, and invalidate their claims."""
@@ -84,7 +87,7 @@ class Recovery:
         is_open = and_(row.settled.is_(False), row.recovered.is_(None), row.id != self._me)
         names = ("id", "spider", "host", "process", "heartbeat", "heartbeats", "suspected")
         columns = (row[name] for name in (*names, "on_crash", "recovered", "settled"))
-        either = or_(is_open, row.invalidated > NONE_INVALIDATED)
+        either = or_(is_open, row.invalidated > Invalidated.NONE)
         wanted = select(*columns).where(either).order_by(row.id)
 
         def read(connection: Connection) -> tuple[list[Row[Any]], float]:
@@ -156,7 +159,7 @@ class Recovery:
             # Adapt the number of claims to the time that a step should take.
             spent = max(time.monotonic() - started, 1e-9)
             chunk = self._chunk * min(2.0, max(0.5, STEP / spent))
-            self._chunk = int(min(_MOST, max(_LEAST, chunk)))
+            self._chunk = int(min(_LARGEST_STEP, max(_SMALLEST_STEP, chunk)))
             return
         namespace = self._database.read(partial(_next_namespace, place))
         if namespace is None:
@@ -184,9 +187,9 @@ class Recovery:
 
 def _first(connection: Connection) -> _Place | None:
     row = schema.runs.c
-    wanted = select(row.id, row.invalidated).where(row.invalidated > NONE_INVALIDATED)
-    found = connection.execute(wanted.order_by(row.id).limit(1)).one_or_none()
-    return None if found is None else _Place(*found, 0, 0)
+    wanted = select(row.id, row.invalidated).where(row.invalidated > Invalidated.NONE)
+    place = connection.execute(wanted.order_by(row.id).limit(1)).one_or_none()
+    return None if place is None else _Place(*place, 0, 0)
 
 
 def _numbers(place: _Place, count: int, connection: Connection) -> list[int]:
@@ -202,8 +205,8 @@ def _next_namespace(place: _Place, connection: Connection) -> int | None:
     following = select(func.min(row.namespace)).where(
         row.run == place.run, row.namespace > place.namespace
     )
-    found: int | None = connection.scalar(following)
-    return found
+    namespace: int | None = connection.scalar(following)
+    return namespace
 
 
 def _finish(place: _Place, connection: Connection) -> None:
@@ -212,7 +215,7 @@ def _finish(place: _Place, connection: Connection) -> None:
     connection.execute(
         update(schema.runs)
         .where(row.id == place.run, row.invalidated == place.invalidated)
-        .values(invalidated=NONE_INVALIDATED)
+        .values(invalidated=Invalidated.NONE)
     )
 
 

@@ -1,92 +1,107 @@
-"""When two documents are near-duplicates, and what a document was compared with."""
+"""When two documents are near-duplicates, and the comparison of a document with a claim."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
-from scrapy_simhash.db.values import PAGE
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.index.verdict import FactsMode, Known, Row
+from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Known, Match
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.keys.plan import choose_limits
 from scrapy_simhash.simhash.measure import candidate_limit
 from scrapy_simhash.simhash.scheme import Scheme, has_shingles, own_distance
+from scrapy_simhash.simhash.shingles import Shingles
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """When two documents are near-duplicates; see the arguments of :class:`Index`."""
+    """When two documents are near-duplicates.
 
-    #: The largest Hamming distance of their fingerprints.
-    limit: int
-    #: The smallest Jaccard similarity of their shingles; None if the distance decides.
-    similarity: float | None = None
+    Attributes:
+        similarity: the least Jaccard similarity of near-duplicates' shingles, 0.7 to 1.
+        distance: instead of a similarity, the largest Hamming distance of near-duplicates, in bits.
+        scheme: of the fingerprints; it may have a distance of its own, or no shingles.
+        facts: "always"; "auto", all on one site and prices across sites; "never".
+        known: "pass" compares each crawl with itself, "drop" with all that is stored; None each
+            document with all others.
+        change_similarity: less similar versions have changed, with `known`.
+        ignored: fields that are no longer read: earlier versions may have them.
+        limit: the largest Hamming distance of two documents that are compared.
+        radius: the distance within which blocks of 64 bits are searched.
+
+    Raises:
+        ValueError: the similarity or the distance is out of range, or the scheme needs a distance.
+    """
+
+    similarity: float = 0.9
+    distance: int | None = None
+    scheme: Scheme = field(default_factory=Shingles, compare=False)
     facts: FactsMode = "auto"
     known: Known | None = None
     change_similarity: float = 1.0
-    #: Hashes of the names of fields that are ignored: an earlier version may have them.
-    ignored: frozenset[int] = frozenset()
-    #: The distance within which blocks of 64 bits are searched.
-    radius: int = field(default=0, compare=False)
+    ignored: tuple[str, ...] = ()
+    limit: int = field(init=False)
+    radius: int = field(init=False, compare=False)
+    #: The hashes of the names in `ignored`.
+    ignored_keys: frozenset[int] = field(init=False, repr=False, compare=False)
 
-    @classmethod
-    def of(
-        cls, scheme: Scheme, similarity: float, distance: int | None = None, **more: Any
-    ) -> Rule:
-        """The rule for a similarity or a distance; raises ValueError as `choose_limits` does.
+    def __post_init__(self) -> None:
+        radius, limit = choose_limits(self.scheme, self.similarity, self.distance)
+        if self.threshold is not None:
+            limit = candidate_limit(self.similarity)
+        object.__setattr__(self, "limit", limit)
+        object.__setattr__(self, "radius", radius)
+        ignored_keys = frozenset(name_of(name).key for name in self.ignored)
+        object.__setattr__(self, "ignored_keys", ignored_keys)
 
-        The other arguments are fields of the rule.
-        """
-        radius, limit = choose_limits(scheme, similarity, distance)
-        if distance is None and own_distance(scheme) is None and has_shingles(scheme):
-            return cls(candidate_limit(similarity), similarity, radius=radius, **more)
-        return cls(limit, radius=radius, **more)
-
-
-class Met(NamedTuple):
-    """A claim that a document was compared with."""
-
-    #: Of the two fingerprints, in bits; similarity of the two texts, and whether it is estimated.
-    distance: int
-    similarity: float | None
-    estimated: bool
-    #: Its row: of the table, or of an earlier document of the batch.
-    claim: Row
-    #: Returns how the document's text differs, which may take long; None if a text is damaged. None
-    #: in its place if a text is not at hand.
-    changes: Callable[[], Changes | None] | None = None
-    #: Why the document is not a duplicate of it, although the texts are similar.
-    differs: str | None = None
-    #: What was dropped as its copies, as far as it is known.
-    copies: tuple[Row, ...] = ()
+    @property
+    def threshold(self) -> float | None:
+        """The least Jaccard similarity of near-duplicates; None if their distance decides."""
+        if self.distance is not None or own_distance(self.scheme) is not None:
+            return None
+        return self.similarity if has_shingles(self.scheme) else None
 
 
-def met_with(
-    mine: Row,
-    claim: Row,
-    distance: int,
-    similarity: Callable[[], tuple[float | None, bool]],
+def compare(
+    row: ClaimRow,
+    claim: ClaimRow,
+    bits: int,
+    *,
+    distance: int | None = None,
+    jaccard: Callable[[], tuple[float | None, bool]],
     changes: Callable[[], Changes | None] | None = None,
-) -> Met:
-    """Compare a document with a claim.
+    copies: tuple[ClaimRow, ...] = (),
+) -> Match:
+    """Compare a document, given by its row, with a claim.
 
-    `similarity` returns that of the two texts, and whether it is an estimate; it is not called for
-    equal items.
+    Args:
+        row: of the document.
+        claim: a row of the table, or that of an earlier document of the batch.
+        bits: the width of the fingerprints.
+        distance: of the fingerprints, if it is known.
+        jaccard: returns the similarity of the texts, and whether it is an estimate; it is not
+            called for equal items.
+        changes: returns how the texts differ, see :class:`Match`.
+        copies: of the claim, see :class:`Match`.
     """
-    if are_equal(mine, claim):
-        return Met(0, 1.0, False, claim)
-    return Met(distance, *similarity(), claim, changes)
+    if are_equal(row, claim):
+        return Match(claim, 0, 1.0, bits=bits, copies=copies)
+    if distance is None:
+        distance = fingerprint_distance(row, claim)
+    similarity, is_estimated = jaccard()
+    return Match(claim, distance, similarity, is_estimated, bits, changes=changes, copies=copies)
 
 
-def apart(mine: Row, claim: Row) -> int:
+def fingerprint_distance(row: ClaimRow, claim: ClaimRow) -> int:
     """The distance of the fingerprints of two documents."""
-    one, two = (int.from_bytes(row.fingerprint, "big") for row in (mine, claim))
-    return (one ^ two).bit_count()
+    fingerprint, other = (int.from_bytes(one.fingerprint, "big") for one in (row, claim))
+    return (fingerprint ^ other).bit_count()
 
 
-def are_equal(mine: Row, claim: Row) -> bool:
+def are_equal(row: ClaimRow, claim: ClaimRow) -> bool:
     """Whether two items are exactly equal; False if they are compared by their pages."""
-    if mine.compared_by == claim.compared_by == PAGE or mine.digest is None:
+    if row.compared_by == claim.compared_by == ComparedBy.PAGE or row.digest is None:
         return False
-    return mine.digest == claim.digest
+    return row.digest == claim.digest

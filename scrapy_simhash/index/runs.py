@@ -19,7 +19,7 @@ from typing import Any, Literal, Self
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import NONE_INVALIDATED, PENDING_INVALIDATED, TEXT_LENGTH
+from scrapy_simhash.db.schema import TEXT_LENGTH, Invalidated
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
@@ -32,13 +32,13 @@ from scrapy_simhash.index.recovery import (
     register,
     unregister,
 )
-from scrapy_simhash.index.verdict import Claimant
+from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.index.visits import Visits
 
 logger = logging.getLogger(__name__)
 
 # Seconds that closing spends on deleting invalidated claims; other runs delete the rest.
-_CLOSING = 1.0
+_CLOSING_SECONDS = 1.0
 
 
 class Run:
@@ -120,10 +120,10 @@ class Run:
         return run
 
     @property
-    def claimant(self) -> Claimant:
-        """This run and its epoch, for the rows of claims; raises IndexUnusable as `check` does."""
+    def claimant(self) -> ClaimRow:
+        """What all claims of this run have in common; raises IndexUnusable as `check` does."""
         self._check()
-        return Claimant(self.id, self.epoch)
+        return ClaimRow(run=self.id, epoch=self.epoch, met=self.id)
 
     @property
     def _mine(self) -> ColumnElement[bool]:
@@ -137,9 +137,9 @@ class Run:
         """
         self._check(connection.scalar(select(schema.runs.c.id).where(self._mine)))
 
-    def _check(self, found: object = True) -> None:
+    def _check(self, row: object = True) -> None:
         """Raise an error, now and from now on, if the row of this run was not found."""
-        self._is_gone |= not found
+        self._is_gone |= not row
         if self._is_gone:
             raise IndexUnusable(
                 f"{self.database} was reset or restored from a backup during this crawl, and does "
@@ -205,8 +205,8 @@ class Run:
     def _write_heartbeat(self, connection: Connection) -> float | None:
         """Write a heartbeat; returns when the run was declared dead, if it was."""
         row = schema.runs.c
-        found = connection.execute(select(row.recovered).where(self._mine)).one_or_none()
-        self._check(found)
+        known = connection.execute(select(row.recovered).where(self._mine)).one_or_none()
+        self._check(known)
         now = self.database.clock(connection)
         connection.execute(
             update(schema.runs)
@@ -216,10 +216,10 @@ class Run:
                 heartbeats=row.heartbeats + 1,
                 suspected=None,
                 recovered=None,
-                invalidated=NONE_INVALIDATED,
+                invalidated=Invalidated.NONE,
             )
         )
-        return None if found is None else found.recovered
+        return None if known is None else known.recovered
 
     def close(
         self,
@@ -248,7 +248,7 @@ class Run:
                     settled=settled,
                     complete=complete,
                     recovered=None if settled else now,
-                    invalidated=PENDING_INVALIDATED if settled else fate(self._on_crash),
+                    invalidated=Invalidated.PENDING if settled else fate(self._on_crash),
                     reason=storable(reason, TEXT_LENGTH),
                     stats=json.dumps(stats, default=str) if stats is not None else None,
                 )
@@ -257,7 +257,7 @@ class Run:
         self.recovery.has_work = True
         # The run is closed; other runs delete what is left.
         with suppress(IndexUnavailable):
-            self.recovery.clear(_CLOSING)
+            self.recovery.clear(_CLOSING_SECONDS)
 
     def abandon(self) -> None:
         """Give the run up without closing it: it counts as dead, though this process lives on."""
@@ -267,7 +267,7 @@ class Run:
     def mark(self, **columns: Any) -> None:
         """Set columns of the run's row; raises IndexUnusable if it is gone."""
         change = update(schema.runs).where(self._mine).values(columns)
-        self._check(self.database.transact(lambda one: one.execute(change).rowcount))
+        self._check(self.database.transact(lambda connection: connection.execute(change).rowcount))
 
 
 def _continued(connection: Connection, run: int) -> int | None:
@@ -275,11 +275,11 @@ def _continued(connection: Connection, run: int) -> int | None:
 
     A crawl with a JOBDIR goes on until it has finished; and what a crashed run stored may be kept.
     """
-    row, mine = schema.runs.c, schema.runs.alias("mine")
-    alike = (row[name] == mine.c[name] for name in ("spider", "job", "arguments"))
+    row, this_run = schema.runs.c, schema.runs.alias("mine")
+    alike = (row[name] == this_run.c[name] for name in ("spider", "job", "arguments"))
     last = connection.execute(
         select(row.epoch, row.job, row.reason, row.closed, row.on_crash)
-        .where(mine.c.id == run, *alike, row.id < run)
+        .where(this_run.c.id == run, *alike, row.id < run)
         .order_by(row.id.desc())
         .limit(1)
     ).one_or_none()
@@ -292,12 +292,12 @@ def _continued(connection: Connection, run: int) -> int | None:
 
 def _read_visits(connection: Connection, run: int, epoch: int) -> Visits:
     """Which claims are current for a run of an epoch."""
-    row, mine = schema.runs.c, schema.runs.alias("mine")
+    row, this_run = schema.runs.c, schema.runs.alias("mine")
     # What a crashed run has stored may be kept.
     is_kept = and_(row.recovered.is_not(None), row.on_crash == "keep")
     last = (
         select(row.spider, func.max(row.epoch).label("epoch"))
-        .where(mine.c.id == run, row.spider != mine.c.spider, or_(row.settled, is_kept))
+        .where(this_run.c.id == run, row.spider != this_run.c.spider, or_(row.settled, is_kept))
         .group_by(row.spider)
         .subquery()
     )
@@ -305,17 +305,17 @@ def _read_visits(connection: Connection, run: int, epoch: int) -> Visits:
     dead = select(row.id).where(
         row.epoch == epoch, row.recovered.is_not(None), row.on_crash == "release"
     )
-    found = (frozenset(connection.execute(one).scalars()) for one in (others, dead))
-    return Visits(epoch, *found)
+    runs = (frozenset(connection.execute(query).scalars()) for query in (others, dead))
+    return Visits(epoch, *runs)
 
 
 def is_complete(connection: Connection, run: int) -> bool:
     """Whether a visit has ended with this run, and met everything that it was to meet."""
-    row, mine = schema.runs.c, schema.runs.alias("mine")
+    row, this_run = schema.runs.c, schema.runs.alias("mine")
     others = select(row.id, row.complete, row.closed, row.reason).where(
-        mine.c.id == run, row.epoch == mine.c.epoch, row.spider == mine.c.spider
+        this_run.c.id == run, row.epoch == this_run.c.epoch, row.spider == this_run.c.spider
     )
     return all(
-        one.complete and one.closed and (one.id != run or one.reason == "finished")
-        for one in connection.execute(others)
+        other.complete and other.closed and (other.id != run or other.reason == "finished")
+        for other in connection.execute(others)
     )

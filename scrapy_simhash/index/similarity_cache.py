@@ -17,10 +17,10 @@ from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
 
 if TYPE_CHECKING:
-    from scrapy_simhash.index.verdict import Document, Row
+    from scrapy_simhash.index.verdict import ClaimRow, Document
 
-# Bytes of all texts together, with their shingles.
-_MOST = 32 << 20
+# Of all texts together, with their shingles.
+_MOST_BYTES = 32 << 20
 
 
 def changes_of(new: str, old: str, *, tells_state: bool = True) -> Changes:
@@ -59,7 +59,7 @@ class SimilarityCache:
     def add(self, texts: Mapping[int, bytes]) -> None:
         """Add the compressed texts of claims, by the claims' numbers."""
         for claim, packed in texts.items():
-            if len(packed) < _MOST:
+            if len(packed) < _MOST_BYTES:
                 self._texts[claim] = packed
                 self._held += len(packed)
 
@@ -67,43 +67,46 @@ class SimilarityCache:
         """Forget what was compared, and the least recently used texts if there are too many."""
         self._similar.clear()
         self._changes.clear()
-        while self._held > _MOST:
+        while self._held > _MOST_BYTES:
             claim, packed = self._texts.popitem(last=False)
             shingles = self._shingles.pop(claim, None)
             self._held -= len(packed) + (0 if shingles is None else shingles.nbytes)
 
-    def similarity(self, mine: Document, row: Row, claim: Row) -> tuple[float | None, bool]:
+    def similarity(
+        self, document: Document, row: ClaimRow, claim: ClaimRow
+    ) -> tuple[float | None, bool]:
         """The Jaccard similarity of a document and a claim, and whether it is an estimate.
 
         The similarity is None if it is unknown, because the scheme has no shingles.
         """
-        shingles = mine.sketch.shingles
+        shingles = document.sketch.shingles
         if shingles is None or row.minhash is None or claim.minhash is None:
             return None, False
         if (stored := self._shingles_of(claim.id)) is None:
             return similarity_of(row.minhash, claim.minhash), True
-        pair = mine.token, claim.id
+        pair = document.token, claim.id
         if pair not in self._similar:
             self._similar[pair] = jaccard(shingles, stored)
             self._note_work()
         return self._similar[pair], False
 
-    def changes(self, mine: Document, claim: int) -> Changes | None:
+    def changes(self, document: Document, claim: int) -> Changes | None:
         """How a document's text differs from that of a claim, which is cached.
 
         None if the claim's text is damaged.
         """
-        if (pair := (mine.token, claim)) not in self._changes:
+        if (pair := (document.token, claim)) not in self._changes:
             old, _ = unpack_text(self._texts[claim])
-            self._changes[pair] = None if old is None else changes_of(cast("str", mine.text), old)
+            new = cast("str", document.text)
+            self._changes[pair] = None if old is None else changes_of(new, old)
             self._note_work()
         return self._changes[pair]
 
-    def changes_in_batch(self, mine: Document, other: Document) -> Changes | None:
+    def changes_in_batch(self, document: Document, earlier: Document) -> Changes | None:
         """How a document's text differs from that of an earlier document of its batch."""
-        if (pair := (mine.token, other.token)) not in self._changes:
-            texts = cast("str", mine.text), cast("str", other.text)
-            self._changes[pair] = changes_of(*texts)
+        if (pair := (document.token, earlier.token)) not in self._changes:
+            new, old = cast("str", document.text), cast("str", earlier.text)
+            self._changes[pair] = changes_of(new, old)
             self._note_work()
         return self._changes[pair]
 

@@ -64,14 +64,16 @@ def delete_outdated(index: Index) -> None:
     if not outdated:
         return
     of_changes = select(noted.claim).where(noted.namespace == index.id, noted.claim > 0)
-    kept = set(index.database.read(lambda one: one.execute(of_changes).scalars().all()))
-    kept |= {number for number, one in outdated.items() if one.keeps_text}
+    kept = set(
+        index.database.read(lambda connection: connection.execute(of_changes).scalars().all())
+    )
+    kept |= {number for number, claim in outdated.items() if claim.keeps_text}
     condition = is_in(schema.claims.c.id, "numbers")
 
     def delete_part(numbers: Sequence[int], connection: Connection) -> None:
         with writing(connection, index.id) as writer:
-            found = claims_where(connection, index.id, condition, numbers=numbers)
-            gone = [row for row in found if row.epoch == outdated[row.id].epoch]
+            rows = claims_where(connection, index.id, condition, numbers=numbers)
+            gone = [row for row in rows if row.epoch == outdated[row.id].epoch]
             writer.delete([row for row in gone if row.id in kept], orphaned=False, texts=False)
             writer.delete([row for row in gone if row.id not in kept], orphaned=False)
 
@@ -92,9 +94,9 @@ def expire_duplicates(index: Index, before: float) -> int:
 
     def expire(connection: Connection) -> int:
         with writing(connection, index.id) as writer:
-            found = [(number, claim) for number, claim in connection.execute(old)]
-            writer.delete_duplicates(found)
-        return len(found)
+            duplicates = [(number, claim) for number, claim in connection.execute(old)]
+            writer.delete_duplicates(duplicates)
+        return len(duplicates)
 
     return sum(iter(lambda: index.database.transact(expire, index.id), 0))
 

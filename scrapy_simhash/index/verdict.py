@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from scrapy_simhash.db.values import PENDING, TEXT
+from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.simhash.measure import BITS, similarity_at
 
 if TYPE_CHECKING:
+    from scrapy_simhash.features.changes import Changes
     from scrapy_simhash.simhash.scheme import Sketch
 
 Kind = Literal["unique", "duplicate", "same", "skipped", "failed_open"]
@@ -30,56 +32,19 @@ def group_name(namespace: int, origin: int) -> str:
     return f"{namespace}-{origin}"
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """The claim that a document is a near-duplicate, or a new version, of.
-
-    Attributes:
-        key: its identity key.
-        url: the URL of its page.
-        distance: Hamming distance of the two fingerprints, in bits.
-        similarity: Jaccard similarity of the two texts' shingles, 0 to 1. If the index was opened
-            with a distance, and for bare fingerprints, the similarity that the distance means.
-        first_seen: when the claim was made.
-        claim: its number in the namespace.
-        run: the run that made it.
-        pending: whether its item was not yet stored at the time of the comparison.
-        estimated: whether the similarity is an estimate, because the claim's text is not stored.
-        origin: the first claim of its group.
-        namespace: the number of the namespace.
-    """
-
-    key: str
-    url: str
-    distance: int
-    similarity: float
-    first_seen: datetime
-    claim: int
-    run: int
-    pending: bool
-    estimated: bool = False
-    origin: int = 0
-    namespace: int = 0
-
-    @property
-    def group(self) -> str:
-        """See `Verdict.group`."""
-        return group_name(self.namespace, self.origin)
-
-
-class Row(NamedTuple):
+class ClaimRow(NamedTuple):
     """A row of the claims table, in the order of its columns; or of a document to be claimed."""
 
     namespace: int = 0
     id: int = 0
     identity: int = 0
     token: int = 0
-    visit: int = 0
+    download: int = 0
     epoch: int = 0
     listing: int = 0
     run: int = 0
-    state: int = PENDING
-    compared_by: int = TEXT
+    state: int = State.PENDING
+    compared_by: int = ComparedBy.TEXT
     fingerprint: bytes = b""
     size: int = 0
     nearest: int | None = None
@@ -98,13 +63,18 @@ class Row(NamedTuple):
     text_digest: int = 0
     met: int = 0
 
+    @property
+    def group(self) -> str:
+        """See `Verdict.group`."""
+        return group_name(self.namespace, self.origin)
+
 
 #: What changes if a claim stands for a later document.
-TOUCHED = ("identity", "token", "visit", "epoch", "listing", "met")
+TOUCHED = ("identity", "token", "download", "epoch", "listing", "met")
 
 
-class Place(NamedTuple):
-    """What is known of an identity that was a duplicate when it was last met: see its table."""
+class LastDuplicate(NamedTuple):
+    """A row of an identity that was a duplicate when it was last met: see the table."""
 
     id: int
     identity: int
@@ -116,49 +86,71 @@ class Place(NamedTuple):
     created: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Claim:
-    """A claim that can be confirmed or released."""
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A claim that a document was compared with: in a verdict, the one that it is similar to.
 
-    id: int
-    #: If another process declares this one dead and releases the claim, and the item is stored all
-    #: the same, confirming makes the claim again.
-    row: Row = field(repr=False)
-    #: The row as an earlier visit left it, if an unchanged item was found again: releasing the
-    #: claim restores it.
-    before: Row | None = field(default=None, repr=False)
-    #: The name of its run, see :func:`~.recovery.register`: numbers start again in a new database.
-    process: str = field(default="", repr=False)
+    Attributes:
+        row: the row of the claim.
+        distance: Hamming distance of the two fingerprints, in bits.
+        jaccard: Jaccard similarity of the two texts' shingles, 0 to 1; None if it is unknown: the
+            index was opened with a distance, or has a bare fingerprint.
+        estimated: whether this is an estimate, because the claim's text is not stored.
+        bits: the width of the fingerprints.
+        differs: why the document is not a duplicate of it, although the texts are similar.
+        changes: returns how the document's text differs, which may take long; None if a text is
+            damaged. None in its place if a text is not at hand, and in a verdict.
+        copies: what was dropped as copies of the claim, as far as it is known; none in a verdict.
+    """
+
+    row: ClaimRow
+    distance: int
+    jaccard: float | None
+    estimated: bool = False
+    bits: int = BITS
+    differs: str | None = None
+    changes: Callable[[], Changes | None] | None = field(default=None, repr=False)
+    copies: tuple[ClaimRow, ...] = field(default=(), repr=False)
+
+    @property
+    def similarity(self) -> float:
+        """The Jaccard similarity of the two texts; if that is unknown, what the distance means."""
+        return similarity_at(self.distance, self.bits) if self.jaccard is None else self.jaccard
+
+    @property
+    def key(self) -> str:
+        """The identity key of the claim."""
+        return self.row.key
+
+    @property
+    def url(self) -> str:
+        """The URL of its page."""
+        return self.row.url
+
+    @property
+    def first_seen(self) -> datetime:
+        """When the claim was made."""
+        return datetime.fromtimestamp(self.row.created, UTC)
+
+    @property
+    def claim(self) -> int:
+        """The number of the claim in its namespace."""
+        return self.row.id
+
+    @property
+    def run(self) -> int:
+        """The run that made it."""
+        return self.row.run
+
+    @property
+    def pending(self) -> bool:
+        """Whether its item was not yet stored at the time of the comparison."""
+        return self.row.state == State.PENDING
 
     @property
     def group(self) -> str:
         """See `Verdict.group`."""
-        return group_name(self.row.namespace, self.row.origin)
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What an item is, compared with earlier visits.
-
-    Attributes:
-        status: "new"; "changed"; "moved", unchanged under another address of its site;
-            "unchanged"; or "copy" of another item.
-        since: when this content was first seen at its place, in seconds since the epoch.
-        origin: the URL where it was found before, if that was another.
-        similarity: of the text to that of before, if it changed.
-        fields: the short values that changed, by field: the old one and the new one, None where
-            there is none.
-        is_back: whether it was said to be gone.
-        is_equal: whether the item is exactly what it was.
-    """
-
-    status: Status
-    since: float
-    origin: str | None = None
-    similarity: float | None = None
-    fields: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
-    is_back: bool = False
-    is_equal: bool = False
+        return self.row.group
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,20 +163,36 @@ class Verdict:
             "failed_open", the index did not answer.
         match: see `kind`; for a unique document, the claim with a similar text that it would be a
             duplicate of, if not for `differs`.
-        claim: the new claim: always for "unique"; for "same" if the new version has to be
-            remembered; otherwise None.
+        claim: the claim: always for "unique"; for "same" if the new version has to be remembered,
+            or if the claim of an earlier visit (`before`) stands for it; otherwise None.
         reason: why it was skipped; in a crawl it is then compared with its own past only.
         differs: why a unique document is not a duplicate of `match`: the name of a field, or
             "(numbers)", "(passage)" or "(names)" in the text, "(address)", "(rest of the page)".
-        change: what it is, compared with earlier visits; None if nothing was compared.
+        status: what it is, compared with earlier visits: "new"; "changed"; "moved", unchanged at
+            another URL of its site; "unchanged"; or "copy" of another item. None if nothing was
+            compared.
+        moved_from: the URL where it was found before, if that was another.
+        fields: the short values that changed, by field: the old one and the new one, None where
+            there is none.
+        row: what would be stored of the document.
+        before: what was stored of it before, at this URL or another one.
+        outdated: the claims that the new one replaces when its run has ended.
+        process: the name of the run that claims, see :func:`~.recovery.register`: the numbers of
+            claims start again in a new database.
     """
 
     kind: Kind
     match: Match | None = None
-    claim: Claim | None = None
+    claim: ClaimRow | None = field(default=None, repr=False)
     reason: str | None = None
     differs: str | None = None
-    change: Change | None = None
+    status: Status | None = None
+    moved_from: str | None = None
+    fields: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    row: ClaimRow | None = field(default=None, repr=False)
+    before: ClaimRow | LastDuplicate | None = field(default=None, repr=False)
+    outdated: tuple[ClaimRow, ...] = field(default=(), repr=False)
+    process: str = field(default="", repr=False)
 
     @property
     def group(self) -> str | None:
@@ -196,14 +204,36 @@ class Verdict:
             return self.claim.group
         return None if self.match is None else self.match.group
 
+    @property
+    def has_old_claim(self) -> bool:
+        """Whether its claim is that of an earlier visit: releasing it restores the row of then."""
+        old = self.before if isinstance(self.before, ClaimRow) else None
+        return self.claim is not None and old is not None and self.claim.id == old.id
 
-class Claimant(NamedTuple):
-    """The run that claims: its number and its crawl epoch, the namespace, and the time."""
+    @property
+    def since(self) -> float | None:
+        """When this content was first seen at its URL, in seconds since the epoch."""
+        if self.status == "unchanged" and self.before is not None:
+            return self.before.created
+        return None if self.row is None else self.row.created
 
-    run: int
-    epoch: int
-    namespace: int = 0
-    now: float = 0.0
+    @property
+    def similarity(self) -> float | None:
+        """The similarity of a text that changed to that of before."""
+        is_revised = self.status == "changed" and self.match and self.match.row is self.before
+        return self.match.jaccard if self.match and is_revised else None
+
+    @property
+    def is_back(self) -> bool:
+        """Whether the item was said to be gone."""
+        return isinstance(self.before, ClaimRow) and self.before.met == 0
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether the item is exactly what it was."""
+        if not isinstance(self.before, ClaimRow) or self.row is None or self.row.digest is None:
+            return False
+        return self.row.digest == self.before.digest
 
 
 # The system's random numbers take a system call, which releases the GIL. Nobody can seed this one.
@@ -230,8 +260,9 @@ class Document:
         sketch: fingerprint and features; the digest of a document that is compared as a whole.
         key: the identity key.
         url: the URL of its page.
-        visit: two documents of one visit may be duplicates of each other; a document of an earlier
-            visit with the same identity is an earlier version. None for the crawl epoch.
+        download: the number of the download of its page; None for an item of a list, which is met
+            once a visit: its number is the crawl epoch. Two documents of one download may be
+            duplicates of each other; one of another download with the same identity is a version.
         listing: identifies a listing page, whose items are different because they have different
             addresses; 0 for any other page.
         text: stored to explain verdicts and to compute similarities; None to store none.
@@ -251,7 +282,7 @@ class Document:
     sketch: Sketch
     key: str
     url: str = ""
-    visit: int | None = field(default_factory=random_number)
+    download: int | None = field(default_factory=random_number)
     listing: int = 0
     text: str | None = None
     facts: Facts | None = None

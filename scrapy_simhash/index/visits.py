@@ -45,11 +45,11 @@ Examples, each a second visit; "a: X" means that address a shows the content X:
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from scrapy_simhash.db.values import CONFIRMED, EXACT, PAGE, PENDING
-from scrapy_simhash.index.rule import Met, Rule, are_equal
-from scrapy_simhash.index.verdict import Place, Row, Status
+from scrapy_simhash.db.values import ComparedBy, State
+from scrapy_simhash.index.rule import Rule, are_equal
+from scrapy_simhash.index.verdict import ClaimRow, LastDuplicate, Match, Status, Verdict
 from scrapy_simhash.item.addresses import same_site
 from scrapy_simhash.item.evidence import PAGE_BIT, Evidence
 from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts
@@ -65,11 +65,11 @@ class Visits(NamedTuple):
     #: The runs of this visit that crashed: what they met may not be stored.
     dead: frozenset[int] = frozenset()
 
-    def is_current(self, claim: Row) -> bool:
+    def is_current(self, claim: ClaimRow) -> bool:
         """Whether a claim was met in this visit, or in the last one of another spider."""
         return self.is_here(claim) or claim.met in self.others
 
-    def is_here(self, claim: Row) -> bool:
+    def is_here(self, claim: ClaimRow) -> bool:
         """Whether a claim was met in this visit."""
         return self.epoch is None or (claim.epoch == self.epoch and claim.met not in self.dead)
 
@@ -78,268 +78,269 @@ class Visits(NamedTuple):
 NO_VISITS = Visits()
 
 
-class Decision(NamedTuple):
-    """The decision on a document; see :class:`~scrapy_simhash.Verdict` for what is not said."""
-
-    kind: Literal["unique", "duplicate", "same"]
-    match: Met | None
-    #: Whether a claim is made for it.
-    claims: bool
-    differs: str | None = None
-    status: Status = "new"
-    #: The group that it belongs to, if it is known.
-    origin: int | None = None
-    #: What it was when it was met before, here or at another address.
-    before: Row | Place | None = None
-    #: The claims that the new one replaces when this run has ended.
-    outdated: tuple[Row, ...] = ()
-
-
 def judge(
-    mine: Row,
-    near: Sequence[Met],
-    versions: Sequence[Met],
-    place: Place | None,
+    row: ClaimRow,
+    similar: Sequence[Match],
+    versions: Sequence[Match],
+    last_duplicate: LastDuplicate | None,
     *,
     rule: Rule,
     visits: Visits,
-) -> Decision:
-    """The decision on a document by the rules of this module, which has worked cases.
+) -> Verdict:
+    """The verdict on a document by the rules of this module, which has worked cases.
 
-    `near` are the claims with a similar text, `versions` those with its identity, similar or not;
-    `place` is what is known of its identity if it was a duplicate when it was last met.
+    `similar` are the claims with a similar text, `versions` those with its identity, similar or
+    not; `last_duplicate` is what is known of its identity if it was a duplicate when it was last
+    met. If the document is to be claimed, the verdict has its row as the claim.
     """
-    own = [one for one in near if is_own(mine, one.claim)]
-    copies = [one for one in near if one.differs is None and one not in own]
-    met_here, earlier = _versions([*versions, *own], mine, visits)
-    outdated = tuple(met.claim for met in earlier)
-    if here := [one for one in own if visits.is_here(one.claim)]:
-        last = max(met_here, key=lambda met: met.claim.id)
+    similar_versions = [match for match in similar if is_own(row, match.row)]
+    copies = [match for match in similar if match.differs is None and match not in similar_versions]
+    versions_here, earlier_versions = _versions([*versions, *similar_versions], row, visits)
+    outdated = tuple(match.row for match in earlier_versions)
+    if similar_here := [match for match in similar_versions if visits.is_here(match.row)]:
+        newest = max(versions_here, key=lambda match: match.row.id)
         if rule.known == "drop":
-            here = [one for one in here if one.claim.id == last.claim.id]
-        return _version(mine, (here, here), last, outdated, rule)
-    current = [one for one in copies if visits.is_current(one.claim)]
-    if current and not (own and rule.known == "drop"):
-        match = best(current)
-        return Decision("duplicate", match, False, status="copy", outdated=outdated)
-    if last_met := met_here or earlier:
+            similar_here = [match for match in similar_here if match.row.id == newest.row.id]
+        return _version(row, (similar_here, similar_here), newest, outdated, rule)
+    current_copies = [match for match in copies if visits.is_current(match.row)]
+    if current_copies and not (similar_versions and rule.known == "drop"):
+        return Verdict("duplicate", best(current_copies), status="copy", outdated=outdated)
+    if all_versions := versions_here or earlier_versions:
         # Those of the last visit that met it.
-        last = max(last_met, key=lambda met: (met.claim.met, met.claim.id))
-        own, known = (
-            [one for one in some if one.claim.epoch == last.claim.epoch]
-            for some in (own, last_met if _has_values(mine) else own)
-        )
-        return _version(mine, (own, known), last, outdated, rule)
-    if place is not None and (decision := _placed(mine, near, place, rule)) is not None:
-        return decision
+        newest = max(all_versions, key=lambda match: (match.row.met, match.row.id))
+        of_visit = newest.row.epoch
+        similar_then = [match for match in similar_versions if match.row.epoch == of_visit]
+        versions_then = [match for match in all_versions if match.row.epoch == of_visit]
+        counted = versions_then if _has_values(row) else similar_then
+        return _version(row, (similar_then, counted), newest, outdated, rule)
+    if last_duplicate is not None:
+        verdict = _former_duplicate(row, similar, last_duplicate, rule)
+        if verdict is not None:
+            return verdict
     if not copies:
-        # Something new, or a known address that shows something else.
+        # Something new, or a known URL that shows something else.
         # What it was a copy of is gone from the index: it is nobody's copy any more.
-        is_new = place is None or is_unchanged(mine, place, None, rule)
-        status: Status = "new" if is_new else "changed"
-        if not near:
-            return Decision("unique", None, claims=True, status=status, before=place)
-        nearest = best(near)
-        return Decision("unique", nearest, True, nearest.differs, status, before=place)
-    met = {one.claim.origin for one in near if visits.is_here(one.claim)}
-    return _known_elsewhere(mine, copies, place, rule, met)
+        is_new = last_duplicate is None or is_unchanged(row, last_duplicate, None, rule)
+        nearest = best(similar) if similar else None
+        return Verdict(
+            "unique",
+            nearest,
+            claim=row,
+            differs=None if nearest is None else nearest.differs,
+            status="new" if is_new else "changed",
+            before=last_duplicate,
+        )
+    groups_here = {match.row.origin for match in similar if visits.is_here(match.row)}
+    return _known_elsewhere(row, copies, last_duplicate, rule, groups_here)
 
 
-def is_own(mine: Row, claim: Row) -> bool:
+def is_own(row: ClaimRow, claim: ClaimRow) -> bool:
     """Whether a claim belongs to an earlier version of the document, or to an equal item."""
-    if claim.token == mine.token:
+    if claim.token == row.token:
         # An earlier attempt of this batch has assigned it to this document.
         return True
-    if claim.identity == mine.identity:
-        return claim.visit != mine.visit
+    if claim.identity == row.identity:
+        return claim.download != row.download
     # An item that was alone on a page may be one of several at the next visit, and vice versa.
     # Pages are identified by their URLs only: equal ones are copies.
-    is_listed = claim.visit == claim.epoch or mine.visit == mine.epoch
-    return is_listed and claim.epoch != mine.epoch and are_equal(mine, claim)
+    is_listed = claim.download == claim.epoch or row.download == row.epoch
+    return is_listed and claim.epoch != row.epoch and are_equal(row, claim)
 
 
-def best(near: Sequence[Met]) -> Met:
+def best(matches: Sequence[Match]) -> Match:
     """Prefers a match without differences, and then as :func:`preference`."""
-    return min(near, key=lambda one: (one.differs is not None, *preference(one)))
+    return min(matches, key=lambda match: (match.differs is not None, *preference(match)))
 
 
-def preference(one: Met) -> tuple[bool, float, int, int]:
+def preference(match: Match) -> tuple[bool, float, int, int]:
     """Orders matches: those that are stored first, as nobody waits for them, and the nearest."""
-    return one.claim.state == PENDING, -(one.similarity or 0.0), one.distance, one.claim.id
+    return match.pending, -(match.jaccard or 0.0), match.distance, match.row.id
 
 
-def is_unchanged(mine: Row, old: Row | Place, met: Met | None, rule: Rule) -> bool:
+def is_unchanged(
+    row: ClaimRow, old: ClaimRow | LastDuplicate, match: Match | None, rule: Rule
+) -> bool:
     """Whether a document has the content that an earlier version had, but for its state.
 
-    `met` is that version, if it is a claim.
+    `match` is that version, if it is a claim.
     """
-    is_of_page, is_bare = _has_values(mine), _is_bare(mine)
-    if not is_bare and mine.digest is not None and mine.digest == old.digest:
+    is_of_page, is_bare = _has_values(row), _is_bare(row)
+    if not is_bare and row.digest is not None and row.digest == old.digest:
         return True
-    if EXACT in (mine.compared_by, old.compared_by) or mine.compared_by != old.compared_by:
+    if ComparedBy.EXACT in (row.compared_by, old.compared_by) or row.compared_by != old.compared_by:
         return False
-    is_same = is_of_page or mine.text_digest == old.text_digest
-    if not is_same and not (met and _is_same_text(met, rule)):
+    is_same = is_of_page or row.text_digest == old.text_digest
+    if not is_same and not (match and _is_same_text(match, rule)):
         return False
-    return _has_same_facts(mine, old, rule, with_page=not is_of_page)
+    return _has_same_facts(row, old, rule, with_page=not is_of_page)
 
 
-def _has_same_facts(mine: Row, old: Row | Place, rule: Rule, *, with_page: bool = True) -> bool:
-    if mine.facts is None or old.facts is None:
-        return mine.facts == old.facts
-    changed = changed_facts(Facts.unpack(mine.facts), Facts.unpack(old.facts), rule.ignored)
+def _has_same_facts(
+    row: ClaimRow, old: ClaimRow | LastDuplicate, rule: Rule, *, with_page: bool = True
+) -> bool:
+    if row.facts is None or old.facts is None:
+        return row.facts == old.facts
+    changed = changed_facts(Facts.unpack(row.facts), Facts.unpack(old.facts), rule.ignored_keys)
     if not with_page:
         changed = {key for key in changed if not key & PAGE_BIT}
     return not (changed if rule.change_similarity == 1 else changed - {REST_KEY})
 
 
-def _has_values(mine: Row) -> bool:
+def _has_values(row: ClaimRow) -> bool:
     """Whether an item that is compared by its page's text has values of its own, but no text.
 
     Boxes beside these are no part of it, whatever the text.
     """
-    own = Facts.unpack(mine.facts or b"").own_kinds
-    return mine.compared_by == PAGE and bool(own) and Evidence.REST not in own
+    own_kinds = Facts.unpack(row.facts or b"").own_kinds
+    return row.compared_by == ComparedBy.PAGE and bool(own_kinds) and Evidence.REST not in own_kinds
 
 
-def _is_bare(mine: Row) -> bool:
+def _is_bare(row: ClaimRow) -> bool:
     """Whether an item has nothing but URL, title and state, and stands for the text of its page."""
-    return mine.compared_by == PAGE and not Facts.unpack(mine.facts or b"").own_kinds
+    return row.compared_by == ComparedBy.PAGE and not Facts.unpack(row.facts or b"").own_kinds
 
 
-def _is_same_text(met: Met, rule: Rule) -> bool:
+def _is_same_text(match: Match, rule: Rule) -> bool:
     """Whether a text that is not equal differs in its state only, or hardly and in no number."""
-    changes = met.changes() if met.changes else None
+    changes = match.changes() if match.changes else None
     if changes is not None and not changes:
         return True
-    if met.similarity is None or rule.change_similarity == 1:
+    if match.jaccard is None or rule.change_similarity == 1:
         return False
-    is_close = met.similarity >= rule.change_similarity
+    is_close = match.jaccard >= rule.change_similarity
     return is_close and not (changes is not None and changes.has_numbers)
 
 
-def adds_text(mine: Row, met: Met) -> bool:
+def adds_text(row: ClaimRow, match: Match) -> bool:
     """Whether a text has pairs of words that a similar one lacks."""
-    if met.similarity is None or met.estimated:
-        return met.claim.text_digest != mine.text_digest
-    changes = met.changes() if met.changes else None
+    if match.jaccard is None or match.estimated:
+        return match.row.text_digest != row.text_digest
+    changes = match.changes() if match.changes else None
     if changes is not None and not any(change.new for change in changes.all):
         return False  # but for its state
     # From the Jaccard similarity and both sizes.
-    common = met.similarity * (mine.size + met.claim.size) / (1 + met.similarity)
-    return common < mine.size - 0.5
+    common = match.jaccard * (row.size + match.row.size) / (1 + match.jaccard)
+    return common < row.size - 0.5
 
 
-def _versions(met: Sequence[Met], mine: Row, visits: Visits) -> tuple[Sequence[Met], Sequence[Met]]:
+def _versions(
+    matches: Sequence[Match], row: ClaimRow, visits: Visits
+) -> tuple[Sequence[Match], Sequence[Match]]:
     """The versions of a document among claims, each once: of this visit, and earlier ones."""
-    own = {one.claim.id: one for one in met if is_own(mine, one.claim)}.values()
-    here = [one for one in own if visits.is_here(one.claim)]
-    return here, [one for one in own if one not in here]
+    versions = {match.row.id: match for match in matches if is_own(row, match.row)}.values()
+    here = [match for match in versions if visits.is_here(match.row)]
+    return here, [match for match in versions if match not in here]
 
 
 def _version(
-    mine: Row,
-    versions: tuple[Sequence[Met], Sequence[Met]],
-    last: Met,
-    earlier: tuple[Row, ...],
+    row: ClaimRow,
+    versions: tuple[Sequence[Match], Sequence[Match]],
+    newest: Match,
+    earlier: tuple[ClaimRow, ...],
     rule: Rule,
-) -> Decision:
-    """The decision on a version of what was met before, in this visit or an earlier one.
+) -> Verdict:
+    """The verdict on a version of what was met before, in this visit or an earlier one.
 
     `versions` are those with a similar text, and all that count. A claim that no later crawl will
     confirm can't stand for an item that is stored.
     """
-    similar, known = versions
+    similar, counted = versions
     equal = [
-        one
-        for one in known
-        if is_unchanged(mine, one.claim, one, rule)
-        and (rule.known == "drop" or one.claim.state == CONFIRMED)
+        match
+        for match in counted
+        if is_unchanged(row, match.row, match, rule)
+        and (rule.known == "drop" or match.row.state == State.CONFIRMED)
     ]
-    match = best(equal or similar) if equal or similar else last
-    claim = match.claim
+    match = best(equal or similar) if equal or similar else newest
+    claim = match.row
     # Later items of this visit must be compared with what it shows now.
-    stays = bool(equal) and (rule.known == "drop" or _is_identical(mine, claim))
-    return Decision(
+    stays = bool(equal) and (rule.known == "drop" or _is_identical(row, claim))
+    return Verdict(
         "same",
         match,
-        claims=not stays,
+        claim=None if stays else row._replace(origin=claim.origin),
         status="unchanged" if equal else "changed",
-        origin=claim.origin,
         before=claim,
-        outdated=tuple(row for row in earlier if not (stays and row.id == claim.id)),
+        outdated=tuple(version for version in earlier if not (stays and version.id == claim.id)),
     )
 
 
-def _is_identical(mine: Row, claim: Row) -> bool:
-    if not may_be_one_site(mine.url, claim.url) or mine.compared_by != claim.compared_by:
+def _is_identical(row: ClaimRow, claim: ClaimRow) -> bool:
+    if not may_be_one_site(row.url, claim.url) or row.compared_by != claim.compared_by:
         return False
-    if mine.compared_by == EXACT:
-        return mine.digest == claim.digest
-    return mine.text_digest == claim.text_digest and mine.facts == claim.facts
+    if row.compared_by == ComparedBy.EXACT:
+        return row.digest == claim.digest
+    return row.text_digest == claim.text_digest and row.facts == claim.facts
 
 
-def _placed(mine: Row, near: Sequence[Met], place: Place, rule: Rule) -> Decision | None:
-    """The decision on what was a copy when it was last met, and has nothing current beside it.
+def _former_duplicate(
+    row: ClaimRow, similar: Sequence[Match], last_duplicate: LastDuplicate, rule: Rule
+) -> Verdict | None:
+    """The verdict on what was a copy when it was last met, and has nothing current beside it.
 
     None if what it was a copy of is no longer similar.
     """
-    of_group = [one for one in near if one.claim.id == place.claim]
-    if not of_group:
+    originals = [match for match in similar if match.row.id == last_duplicate.claim]
+    if not originals:
         return None
-    original = of_group[0]
-    adds = original.differs is not None or adds_text(mine, original)
-    unchanged = is_unchanged(mine, place, None, rule) or (
-        not adds and _has_same_facts(mine, place, rule)
+    original = originals[0]
+    is_other = original.differs is not None
+    adds = is_other or adds_text(row, original)
+    unchanged = is_unchanged(row, last_duplicate, None, rule) or (
+        not adds and _has_same_facts(row, last_duplicate, rule)
     )
     if rule.known == "drop" and (unchanged or not adds):
         status: Status = "unchanged" if unchanged else "copy"
-        return Decision("duplicate", original, claims=False, status=status, before=place)
-    is_other = original.differs is not None
-    return Decision(
+        return Verdict("duplicate", original, status=status, before=last_duplicate)
+    return Verdict(
         "unique",
         original if is_other else None,
-        claims=True,
+        claim=row if is_other else row._replace(origin=original.row.origin),
         differs=original.differs,
         status="unchanged" if unchanged else "changed",
-        origin=None if is_other else original.claim.origin,
-        before=place,
+        before=last_duplicate,
     )
 
 
 def _known_elsewhere(
-    mine: Row, copies: Sequence[Met], place: Place | None, rule: Rule, met: Collection[int]
-) -> Decision:
-    """The decision on what only earlier visits met, at other addresses.
+    row: ClaimRow,
+    copies: Sequence[Match],
+    last_duplicate: LastDuplicate | None,
+    rule: Rule,
+    groups_here: Collection[int],
+) -> Verdict:
+    """The verdict on what only earlier visits met, at other URLs.
 
-    `met` are the groups that this visit met.
+    `groups_here` are those that this visit met.
     """
     moved = [
-        one
-        for one in copies
-        if place is None
-        and one.claim.origin not in met
-        and may_be_one_site(mine.url, one.claim.url)
+        match
+        for match in copies
+        if last_duplicate is None
+        and match.row.origin not in groups_here
+        and may_be_one_site(row.url, match.row.url)
     ]
     if not moved:
         old = best(copies)
         if rule.known == "drop":
-            return Decision("duplicate", old, claims=False, status="copy")
-        origin = None if old.claim.origin in met else old.claim.origin
-        status: Status = "new" if place is None else "changed"
-        return Decision("unique", None, True, status=status, origin=origin, before=place)
+            return Verdict("duplicate", old, status="copy")
+        is_new_group = old.row.origin in groups_here
+        return Verdict(
+            "unique",
+            claim=row if is_new_group else row._replace(origin=old.row.origin),
+            status="new" if last_duplicate is None else "changed",
+            before=last_duplicate,
+        )
     old = best(moved)
-    adds = adds_text(mine, old)
+    adds = adds_text(row, old)
     if rule.known == "drop" and not adds:
-        return Decision("duplicate", old, claims=False, status="moved", before=old.claim)
-    return Decision(
+        return Verdict("duplicate", old, status="moved", before=old.row)
+    return Verdict(
         "unique",
-        None,
-        claims=True,
+        claim=row._replace(origin=old.row.origin),
         status="changed" if adds else "moved",
-        origin=old.claim.origin,
-        before=old.claim,
-        outdated=(old.claim,) if rule.known == "pass" else (),
+        before=old.row,
+        outdated=(old.row,) if rule.known == "pass" else (),
     )
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scrapy_simhash.db.values import EXACT, PAGE, SAME
+from scrapy_simhash.db.values import SAME, ComparedBy
 from scrapy_simhash.index.verdict import OF_TEXT
-from scrapy_simhash.item.facts import PAGE as OF_PAGE
-from scrapy_simhash.item.facts import ROW
+from scrapy_simhash.item.facts import PAGE, ROW
 from scrapy_simhash.visible import plural, shortened
 
 #: The status of an item that was kept although another one is similar.
@@ -64,7 +63,7 @@ def difference_in_words(differs: str) -> str:
     if differs in _PARTS:
         return _PARTS[differs][1]
     field = f"`{_field(differs)}`"
-    return f"{field} of the page differs" if differs.startswith(OF_PAGE) else f"{field} differs"
+    return f"{field} of the page differs" if differs.startswith(PAGE) else f"{field} differs"
 
 
 def field_label(differs: str) -> str:
@@ -72,17 +71,17 @@ def field_label(differs: str) -> str:
     if differs in _PARTS:
         return _PARTS[differs][0]
     field = _field(differs)
-    return f"{field} of the page" if differs.startswith(OF_PAGE) else field
+    return f"{field} of the page" if differs.startswith(PAGE) else field
 
 
 def likeness_in_words(compared_by: int, *, is_equal: bool) -> str:
     """What a duplicate shares with its original."""
-    if compared_by == EXACT:
+    if compared_by == ComparedBy.EXACT:
         return "equal items"
-    what = "main texts" if compared_by == PAGE else "texts"
+    what = "main texts" if compared_by == ComparedBy.PAGE else "texts"
     return f"{'equal' if is_equal else 'similar'} {what}"
 
 
 def _field(name: str) -> str:
     """The name of a field, or the label of a row of the page."""
-    return shortened(name.removeprefix(ROW).removeprefix(OF_PAGE), 80)
+    return shortened(name.removeprefix(ROW).removeprefix(PAGE), 80)

@@ -18,7 +18,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
 from scrapy_simhash.db.statements import insert_rows, is_in
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.db.values import CONFIRMED, EXACT
+from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.batch import KeyRow, exact_key
 from scrapy_simhash.index.budgets import (
     ITEMS,
@@ -29,7 +29,7 @@ from scrapy_simhash.index.budgets import (
     make_room,
     size_of_texts,
 )
-from scrapy_simhash.index.verdict import TOUCHED, Claim, Row
+from scrapy_simhash.index.verdict import TOUCHED, ClaimRow
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -60,7 +60,7 @@ _claims, _keys = schema.claims, schema.keys
 _duplicates = schema.duplicates
 
 _present = sa.select(_claims.c.id, _claims.c.digest).where(*_rows_of(_claims))
-_confirm = sa.update(_claims).where(*_rows_of(_claims)).values(state=CONFIRMED)
+_confirm = sa.update(_claims).where(*_rows_of(_claims)).values(state=State.CONFIRMED)
 _delete_claims = sa.delete(_claims).where(*_rows_of(_claims))
 _touch = (
     sa.update(_claims)
@@ -101,10 +101,10 @@ _size_of_items = sa.select(sa.func.coalesce(sa.func.sum(_duplicates.c.item_bytes
 )
 
 
-def stored_keys(plan: str, claim: Row) -> list[KeyRow]:
+def stored_keys(plan: str, claim: ClaimRow) -> list[KeyRow]:
     """The keys of a claim, computed from its row."""
     slots = _load_keys(plan).slots
-    if claim.compared_by == EXACT:
+    if claim.compared_by == ComparedBy.EXACT:
         return [KeyRow(slots, exact_key(claim.fingerprint))]
     if claim.packed_keys is not None:
         numbers = np.frombuffer(claim.packed_keys, "<i4").tolist()
@@ -115,18 +115,18 @@ def stored_keys(plan: str, claim: Row) -> list[KeyRow]:
     return keys if claim.digest is None else [*keys, KeyRow(slots, exact_key(claim.digest))]
 
 
-_URL = Row._fields.index("url")
+_URL = ClaimRow._fields.index("url")
 _in_order = itemgetter(*schema.duplicates.columns.keys())
 
 
-def _stored(row: Row) -> tuple[Any, ...]:
+def _stored(row: ClaimRow) -> tuple[Any, ...]:
     """A row as it is stored: see :func:`schema.url_of`."""
     return (*row[:_URL], None, *row[_URL + 1 :]) if row.url == row.key else row
 
 
-def _new(row: Row | Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _new(row: ClaimRow | Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """The parameters for new values of columns."""
-    values = row._asdict() if isinstance(row, Row) else row
+    values = row._asdict() if isinstance(row, ClaimRow) else row
     return {f"new_{name}": values[name] for name in names}
 
 
@@ -177,7 +177,7 @@ class Writer:
 
     def insert(
         self,
-        claims: Sequence[Row],
+        claims: Sequence[ClaimRow],
         keys: Sequence[Sequence[KeyRow]] | None = None,
         hot_keys: Collection[KeyRow] = (),
         texts: Mapping[int, bytes] = MappingProxyType({}),
@@ -192,8 +192,8 @@ class Writer:
             keys = [stored_keys(self._plan, row) for row in claims]
         key_rows = [
             (self._namespace, slot, key, row.id)
-            for row, mine in zip(claims, keys, strict=True)
-            for slot, key in mine
+            for row, its_keys in zip(claims, keys, strict=True)
+            for slot, key in its_keys
             if not hot_keys or (slot, key) not in hot_keys
         ]
         insert_rows(self._connection, schema.claims, list(map(_stored, claims)))
@@ -201,7 +201,7 @@ class Writer:
         self._add_texts((row.id, 0, texts[row.id]) for row in claims if row.id in texts)
         self.claims += len(claims)
 
-    def confirm(self, claims: Sequence[Row]) -> bool:
+    def confirm(self, claims: Sequence[ClaimRow]) -> bool:
         """Confirm claims; those that are gone are made again. Returns whether there were any.
 
         Another process has declared this run dead and deleted them, but their items are stored.
@@ -212,10 +212,10 @@ class Writer:
         # Some engines do not count a row that was confirmed before as changed.
         present = {number for number, _ in self._ask(_present, numbers)}
         gone = {row.id: row for row in claims if row.id not in present}
-        self.insert([row._replace(state=CONFIRMED) for row in gone.values()])
+        self.insert([row._replace(state=State.CONFIRMED) for row in gone.values()])
         return bool(gone)
 
-    def touch(self, claims: Sequence[Row], now: float) -> None:
+    def touch(self, claims: Sequence[ClaimRow], now: float) -> None:
         """Note that claims were seen again, and now belong to the document in their row."""
         here = {"here": self._namespace, "now": now}
         if claims:
@@ -227,20 +227,18 @@ class Writer:
         if claims:
             self._ask(_meet, claims, new_met=run)
 
-    def restore(self, claims: Sequence[Claim]) -> None:
-        """Restore claims of unchanged items that were found again, but not stored.
+    def restore(self, claim: ClaimRow, before: ClaimRow) -> None:
+        """Restore the claim of an unchanged item that was not stored this time.
 
-        Their duplicates of this visit are orphaned.
+        Its duplicates of this visit are orphaned.
         """
-        for claim in claims:
-            if claim.before is not None:
-                here = {"here": self._namespace, "number": claim.id, "of_token": claim.row.token}
-                # It was met, though it is not stored.
-                row = _new(claim.before._replace(met=claim.row.met), TOUCHED)
-                self._connection.execute(_restore, {**here, **row})
-                self._ask(_orphan_since, [claim.id], since=claim.row.epoch)
+        here = {"here": self._namespace, "number": claim.id, "of_token": claim.token}
+        # It was met, though it is not stored.
+        row = _new(before._replace(met=claim.met), TOUCHED)
+        self._connection.execute(_restore, {**here, **row})
+        self._ask(_orphan_since, [claim.id], since=claim.epoch)
 
-    def delete(self, claims: Sequence[Row], *, orphaned: bool, texts: bool = True) -> None:
+    def delete(self, claims: Sequence[ClaimRow], *, orphaned: bool, texts: bool = True) -> None:
         """Delete claims, their keys and texts; mark their duplicates as orphaned if asked to."""
         if not claims:
             return

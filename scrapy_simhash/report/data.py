@@ -95,9 +95,9 @@ class ReportData(NamedTuple):
     @property
     def threshold(self) -> float:
         """The similarity of near-duplicates, estimated where the distance decides."""
-        if self.rule.similarity is None:
+        if self.rule.threshold is None:
             return similarity_at(self.rule.limit, self.namespace.bits)
-        return self.rule.similarity
+        return self.rule.threshold
 
     def views(self) -> list[Self]:
         """What the report shows: the run that it opens with, other runs, and all together."""

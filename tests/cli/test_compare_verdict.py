@@ -76,7 +76,7 @@ def test_compare_decides_as_the_index_does(compare, changes: int) -> None:
         result = compare(one, other, SIMHASH_SIMILARITY=0.7, SIMHASH_MIN_FEATURES=1)
         # Which of the barely similar pairs blocks miss depends on the secret.
         options = {"candidates": "blocks", "secret": "compare and the index"}
-        with Index("sqlite://", similarity=0.7, **options) as index:
+        with Index("sqlite://", rule=Rule(similarity=0.7), **options) as index:
             index.claim(one, key="1")
             kind = index.claim(other, key="2").kind
         assert result["verdict"] == {"duplicate": "near-duplicates", "unique": "different"}[kind]
@@ -99,5 +99,5 @@ def test_texts_of_few_features_are_judged_by_the_rule_of_the_index(
         Document(Sketch(fingerprint, features, None), name)
         for name, fingerprint, features in (("a", 0, size), ("b", (1 << distance) - 1, other))
     ]
-    rule = Rule(5, None, "never")
+    rule = Rule(distance=5, facts="never")
     assert _verdict(rule, documents, None, 16) == verdict

@@ -13,6 +13,7 @@ from scrapy.utils.request import fingerprint
 from stored import changed, fill
 
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
@@ -133,7 +134,7 @@ def test_show_finds_a_page_by_the_key_of_its_request(call, tmp_path):
 
 def test_an_unchanged_page_is_no_duplicate_of_itself(call, tmp_path):
     path = tmp_path / "seen.db"
-    with Index(f"sqlite:///{path}", known="drop") as index:
+    with Index(f"sqlite:///{path}", rule=Rule(known="drop")) as index:
         for action in ("", "same"):
             page = index.document(prose(1), key="http://a.test/", url="http://a.test/")
             (verdict,) = index.execute(claims=[page])

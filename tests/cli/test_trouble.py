@@ -8,6 +8,8 @@ import pytest
 
 from scrapy_simhash.cli import explain
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.simhash.scheme import load_scheme
 
 
 def text(seed: object, words: int = 40) -> str:
@@ -86,7 +88,7 @@ def test_an_unreadable_database_is_reported_without_its_password(call, url: str)
 
 def test_keys_that_do_not_serve_the_distance_are_the_users_trouble(call, tmp_path) -> None:
     path = tmp_path / "seen.db"
-    with Index(f"sqlite:///{path}", distance=0, scheme="keywords") as index:
+    with Index(f"sqlite:///{path}", rule=Rule(distance=0, scheme=load_scheme("keywords"))) as index:
         index.claim(text(1), key="1")
     given = {"SIMHASH_SCHEME": "keywords", "SIMHASH_DISTANCE": 30}
     assert "lookups" in one_line(call("prune", "--older-than", 1, "--database", path, **given))

@@ -17,6 +17,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history import documents
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Document, Duplicate, FactsMode
 from scrapy_simhash.item.facts import Facts
@@ -66,7 +67,7 @@ def stored(index: Index) -> list[Any]:
 
 def decided(index: Index, facts: FactsMode) -> list[bool]:
     """Whether each stored document is kept, if they are decided on again."""
-    plan = Plan.make(index.scheme, index.database.secret, facts=facts)
+    plan = Plan.make(Rule(scheme=index.scheme, facts=facts), index.database.secret)
     namespace = choose_namespace(index.database, None)
     parts = documents.read_documents(namespace, stored(index), plan.scheme)
     sketches = Sketches.of(make_part([one for part in parts for one in part], plan))
@@ -91,7 +92,7 @@ def decided(index: Index, facts: FactsMode) -> list[bool]:
 )
 def test_decided_again_at_the_present_similarity_all_is_as_the_index_said(rows, batch, facts):
     """Whatever the sites, content and batches are."""
-    with Index("sqlite://", facts=facts) as index:
+    with Index("sqlite://", rule=Rule(facts=facts)) as index:
         given = [
             Document(
                 index.scheme.sketch(TEXTS[text]) if not exact else Sketch(text + 1, 1, None),
@@ -112,7 +113,7 @@ def test_decided_again_at_the_present_similarity_all_is_as_the_index_said(rows, 
                 if verdict.kind == "duplicate"
             ]
             index.execute(
-                confirm=[verdict.claim for verdict in verdicts if verdict.claim],
+                confirm=verdicts,
                 duplicates=duplicates,
             )
         assert decided(index, facts) == [row.number == 0 for row in stored(index)]

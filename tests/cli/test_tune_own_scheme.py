@@ -9,6 +9,7 @@ from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -29,7 +30,7 @@ class Characters:
 @pytest.mark.parametrize("given", [{}, {"SIMHASH_DISTANCE": 2}])
 def test_a_scheme_that_does_not_say_its_width_is_tuned_by_distance(capsys, tmp_path, given) -> None:
     path = tmp_path / "seen.db"
-    with Index(f"sqlite:///{path}", scheme=Characters()) as index:
+    with Index(f"sqlite:///{path}", rule=Rule(scheme=Characters())) as index:
         for number, text in enumerate(TEXTS):
             document = index.document(text, key=str(number), url=f"http://a.test/{number}")
             (verdict,) = index.execute(claims=[document])

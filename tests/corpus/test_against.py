@@ -15,7 +15,7 @@ from stored import changed
 
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.simhash.shingles import Shingles
+from scrapy_simhash.index.rule import Rule
 
 
 def as_csv(given):
@@ -167,7 +167,7 @@ def test_what_can_not_be_compared_is_refused(call, tmp_path):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_behind_originals_everything_is_decided_as_in_one_corpus(seed):
-    plan = Plan.make(Shingles(), bytes(16))
+    plan = Plan.make(Rule(), bytes(16))
     documents = documents_of(plan, items(1200, seed))
     first = decide_corpus(sketches_of(documents[:800], plan), plan)
     chosen = [documents[number] for number in np.flatnonzero(first.kept)]

@@ -35,7 +35,7 @@ from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.files import find_files
 from scrapy_simhash.feed.json_lines import JsonLines
 from scrapy_simhash.feed.source import FeedError
-from scrapy_simhash.simhash.shingles import Shingles
+from scrapy_simhash.index.rule import Rule
 
 NO_MORE = {"empty": 0, "unchecked": 0, "rejected": 0, "problems": [], "near": [], "advice": []}
 
@@ -361,7 +361,7 @@ def test_an_unknown_preference_is_refused(call, tmp_path):
 
 
 def sketcher_of(feed):
-    plan = Plan.make(Shingles(), bytes(16))
+    plan = Plan.make(Rule(), bytes(16))
     reader = ItemReader(plan.scheme, plan.secret, ComparedFields(["text"]), 8, 10**6)
     return Sketcher([feed], reader, plan, [])
 

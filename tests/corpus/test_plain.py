@@ -22,8 +22,8 @@ from scrapy_simhash.feed import json_lines
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.json_lines import Block, JsonLines
 from scrapy_simhash.feed.source import Chunk, FeedError
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.item.state import SIGNS, without_state
-from scrapy_simhash.simhash.shingles import Shingles
 
 pytestmark = pytest.mark.skipif(native.core is None, reason="the core is not in use")
 
@@ -33,7 +33,7 @@ CHINESE = "镇上没有人知道是谁在前一天晚上关上了水闸，潮水
 
 def sketchers(path, fields=("text",), prefer=(), least=8, most=10**6, **more):
     """Without and with the one call of the core."""
-    plan = Plan.make(Shingles(), bytes(range(16)))
+    plan = Plan.make(Rule(), bytes(range(16)))
     compared = ComparedFields(list(fields), **more)
     reader = ItemReader(plan.scheme, plan.secret, compared, least, most)
     plain = PlainItems.of(reader, plan)

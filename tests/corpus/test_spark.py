@@ -13,7 +13,7 @@ from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.quality import criteria_of
 from scrapy_simhash.db.values import secret_of
-from scrapy_simhash.simhash.shingles import Shingles
+from scrapy_simhash.index.rule import Rule
 
 GIVEN = "correct horse battery"
 SECRET = secret_of(GIVEN)
@@ -56,7 +56,7 @@ def test_rows_are_decided_on_as_on_one_machine(session, count, prefer):
     from scrapy_simhash.spark import deduplicate
 
     given = list(items(count, seed=1))
-    plan = Plan.make(Shingles(), SECRET)
+    plan = Plan.make(Rule(), SECRET)
     criteria = criteria_of(prefer.split(",")) if prefer else ()
     sketches = sketches_of(documents_of(plan, given), plan, criteria)
     made = decide_corpus(sketches, plan, sketches.order())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,21 +16,22 @@ from scrapy.utils.test import get_crawler
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.tracking import Page, Subject
-from scrapy_simhash.index.verdict import Claim, Document, Match, Verdict
+from scrapy_simhash.crawl.tracking import Page, TrackedItem
+from scrapy_simhash.db.values import State
+from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Verdict
 from scrapy_simhash.simhash.scheme import Sketch
 
 RUN, OTHER_RUN = 3, 4
 
 
 def unique(number):
-    return Verdict("unique", claim=Claim(number, {}))
+    return Verdict("unique", claim=ClaimRow(id=number))
 
 
 def duplicate_of(number, *, pending=True, run=RUN, kind="duplicate"):
-    seen = dt.datetime.now(dt.UTC)
-    match = Match("key", "http://a.example/", 0, 1.0, seen, number, run, pending)
-    return Verdict(kind, match=match)
+    state = State.PENDING if pending else State.CONFIRMED
+    row = ClaimRow(id=number, run=run, state=state, key="key", url="http://a.example/")
+    return Verdict(kind, match=Match(row, 0, 1.0))
 
 
 class AnswersInTurn:
@@ -48,13 +48,13 @@ class AnswersInTurn:
         self.asked.append((namespace, document))
         return self.verdicts.pop(0)
 
-    foresee = claim
+    preview = claim
 
-    def confirm(self, namespace, claim):
-        self.confirmed.append((namespace, claim.id))
+    def confirm(self, namespace, verdict):
+        self.confirmed.append((namespace, verdict.claim.id))
 
-    def release(self, namespace, claim):
-        self.released.append((namespace, claim.id))
+    def release(self, namespace, verdict):
+        self.released.append((namespace, verdict.claim.id))
 
 
 class Crawl:
@@ -82,22 +82,22 @@ class Crawl:
             for name, value in self.collector.get_stats().items()
         }
 
-    async def claim(self, subject):
-        subject.document = document()
-        subject.verdict = await self.claims.claim(subject, subject.document)
-        return subject.verdict
+    async def claim(self, item):
+        item.document = document()
+        item.verdict = await self.claims.claim(item, item.document)
+        return item.verdict
 
-    def settle(self, subject, stored):
-        self.claims.settle(subject, stored)
-        subject.outcome.set_result(stored)
+    def settle(self, item, stored):
+        self.claims.settle(item, stored)
+        item.outcome.set_result(stored)
 
 
 def document():
     return Document(Sketch(1, 9, np.arange(9, dtype=np.uint64)), "key")
 
 
-def subject(namespace="n"):
-    return Subject(Page(namespace))
+def item(namespace="n"):
+    return TrackedItem(Page(namespace))
 
 
 async def started(coroutine):
@@ -109,7 +109,7 @@ async def started(coroutine):
 
 @deferred_f_from_coro_f
 async def test_what_is_claimed_is_held_until_it_is_settled():
-    crawl, one, other = Crawl(unique(1), unique(2)), subject(), subject("m")
+    crawl, one, other = Crawl(unique(1), unique(2)), item(), item("m")
     assert (await crawl.claim(one)).claim.id == 1
     assert (await crawl.claim(other)).claim.id == 2
     assert crawl.answers == 2
@@ -126,8 +126,8 @@ async def test_what_is_claimed_is_held_until_it_is_settled():
 
 @deferred_f_from_coro_f
 async def test_a_new_version_is_held_and_no_unique_one_that_is_open():
-    version = Verdict("same", match=duplicate_of(1, pending=False).match, claim=Claim(2, {}))
-    crawl, one = Crawl(version), subject()
+    version = Verdict("same", match=duplicate_of(1, pending=False).match, claim=ClaimRow(id=2))
+    crawl, one = Crawl(version), item()
     await crawl.claim(one)
     assert crawl.claims.open_count() == 0
     crawl.settle(one, True)
@@ -138,13 +138,13 @@ async def test_a_new_version_is_held_and_no_unique_one_that_is_open():
 @deferred_f_from_coro_f
 async def test_one_whose_verdict_is_on_its_way_is_not_open_yet():
     crawl = Crawl(unique(1))
-    await crawl.claims.claim(subject(), document())
+    await crawl.claims.claim(item(), document())
     assert crawl.claims.open_count() == 0
 
 
 @deferred_f_from_coro_f
 async def test_what_has_claimed_nothing_is_settled_by_nothing():
-    crawl, one = Crawl(duplicate_of(1, pending=False)), subject()
+    crawl, one = Crawl(duplicate_of(1, pending=False)), item()
     crawl.claims.settle(one, True)
     await crawl.claim(one)
     crawl.claims.settle(one, True)
@@ -155,7 +155,7 @@ async def test_what_has_claimed_nothing_is_settled_by_nothing():
 @pytest.mark.parametrize("stored", [True, False])
 @deferred_f_from_coro_f
 async def test_an_in_flight_duplicate_waits_for_the_first_and_takes_its_place_if_need_be(stored):
-    crawl, first, second = Crawl(unique(1), duplicate_of(1), unique(2)), subject(), subject()
+    crawl, first, second = Crawl(unique(1), duplicate_of(1), unique(2)), item(), item()
     await crawl.claim(first)
     duplicate = await started(crawl.claim(second))
     assert not duplicate.done()
@@ -169,8 +169,8 @@ async def test_an_in_flight_duplicate_waits_for_the_first_and_takes_its_place_if
 @deferred_f_from_coro_f
 async def test_a_claim_of_the_same_number_in_another_namespace_is_no_duplicate():
     crawl = Crawl(unique(1), duplicate_of(1, run=OTHER_RUN))
-    await crawl.claim(subject("m"))
-    assert (await crawl.claim(subject("n"))).kind == "duplicate"
+    await crawl.claim(item("m"))
+    assert (await crawl.claim(item("n"))).kind == "duplicate"
     assert "in_flight_waits" not in crawl.stats
 
 
@@ -187,16 +187,16 @@ async def test_a_claim_of_the_same_number_in_another_namespace_is_no_duplicate()
 @deferred_f_from_coro_f
 async def test_nobody_waits_for_what_makes_no_difference(verdict, settings):
     crawl = Crawl(unique(1), verdict, **settings)
-    await crawl.claim(subject())
-    assert await crawl.claim(subject()) is verdict
+    await crawl.claim(item())
+    assert await crawl.claim(item()) is verdict
     assert crawl.stats == {}
 
 
 @deferred_f_from_coro_f
 async def test_a_version_that_would_be_left_out_waits_as_a_duplicate_does():
-    crawl, first = Crawl(unique(1), duplicate_of(1, kind="same"), known="drop"), subject()
+    crawl, first = Crawl(unique(1), duplicate_of(1, kind="same"), known="drop"), item()
     await crawl.claim(first)
-    version = await started(crawl.claim(subject()))
+    version = await started(crawl.claim(item()))
     assert not version.done()
     crawl.settle(first, True)
     assert (await version).kind == "same"
@@ -204,9 +204,9 @@ async def test_a_version_that_would_be_left_out_waits_as_a_duplicate_does():
 
 @deferred_f_from_coro_f
 async def test_a_pipeline_may_take_longer_than_the_timeout():
-    crawl, first = Crawl(unique(1), duplicate_of(1), unique(2), timeout=0.1), subject()
+    crawl, first = Crawl(unique(1), duplicate_of(1), unique(2), timeout=0.1), item()
     await crawl.claim(first)
-    duplicate = await started(crawl.claim(subject()))
+    duplicate = await started(crawl.claim(item()))
     await asyncio.sleep(0.3)
     assert not duplicate.done()
     crawl.settle(first, False)
@@ -216,10 +216,10 @@ async def test_a_pipeline_may_take_longer_than_the_timeout():
 @deferred_f_from_coro_f
 async def test_where_no_item_is_finished_any_more_a_copy_is_stored_unchecked(monkeypatch, caplog):
     monkeypatch.setattr("scrapy_simhash.crawl.claims._STALLED", 0.3)
-    crawl, other = Crawl(unique(1), unique(2), duplicate_of(1), duplicate_of(1)), subject()
-    await crawl.claim(subject())
+    crawl, other = Crawl(unique(1), unique(2), duplicate_of(1), duplicate_of(1)), item()
+    await crawl.claim(item())
     await crawl.claim(other)
-    duplicates = [await started(crawl.claim(subject())) for _ in range(2)]
+    duplicates = [await started(crawl.claim(item())) for _ in range(2)]
     await asyncio.sleep(0.2)
     crawl.settle(other, True)
     await asyncio.sleep(0.2)
@@ -235,13 +235,13 @@ async def test_where_no_item_is_finished_any_more_a_copy_is_stored_unchecked(mon
 async def test_a_page_is_fetched_in_full_where_no_item_is_finished_any_more(monkeypatch):
     monkeypatch.setattr("scrapy_simhash.crawl.claims._STALLED", 0.1)
     crawl = Crawl(unique(1), duplicate_of(1))
-    await crawl.claim(subject())
-    assert (await crawl.claims.foresee("n", document())).kind == "unique"
+    await crawl.claim(item())
+    assert (await crawl.claims.preview("n", document())).kind == "unique"
 
 
 @deferred_f_from_coro_f
 async def test_the_numbers_of_a_new_file_are_other_claims():
-    crawl, old, new = Crawl(unique(1), unique(1)), subject(), subject()
+    crawl, old, new = Crawl(unique(1), unique(1)), item(), item()
     await crawl.claim(old)
     await crawl.claim(new)
     crawl.settle(old, True)
@@ -253,19 +253,19 @@ async def test_the_numbers_of_a_new_file_are_other_claims():
 @deferred_f_from_coro_f
 async def test_what_was_settled_while_the_verdict_was_on_its_way_is_asked_for_again_once():
     crawl = Crawl(duplicate_of(1), duplicate_of(1, pending=False))
-    assert not (await crawl.claim(subject())).match.pending
+    assert not (await crawl.claim(item())).match.pending
     crawl = Crawl(duplicate_of(1), duplicate_of(1), unique(2))
-    assert (await crawl.claim(subject())).match.claim == 1
+    assert (await crawl.claim(item())).match.claim == 1
     assert len(crawl.worker.asked) == 2
     # The answer may be another one.
     crawl = Crawl(duplicate_of(1), duplicate_of(2), unique(3))
-    assert (await crawl.claim(subject())).claim.id == 3
+    assert (await crawl.claim(item())).claim.id == 3
 
 
 @deferred_f_from_coro_f
 async def test_what_pends_in_another_process_is_not_waited_for():
     crawl = Crawl(duplicate_of(1, run=OTHER_RUN), unique(2))
-    assert (await crawl.claim(subject())).match.run == OTHER_RUN
+    assert (await crawl.claim(item())).match.run == OTHER_RUN
     assert len(crawl.worker.asked) == 1
     assert crawl.stats == {}
 
@@ -273,9 +273,9 @@ async def test_what_pends_in_another_process_is_not_waited_for():
 @pytest.mark.parametrize("stored", [True, False])
 @deferred_f_from_coro_f
 async def test_a_page_waits_for_what_stands_for_it(stored):
-    crawl, first = Crawl(unique(1), duplicate_of(1)), subject()
+    crawl, first = Crawl(unique(1), duplicate_of(1)), item()
     await crawl.claim(first)
-    page = await started(crawl.claims.foresee("n", document()))
+    page = await started(crawl.claims.preview("n", document()))
     assert not page.done()
     crawl.settle(first, stored)
     assert (await page).kind == ("duplicate" if stored else "unique")
@@ -296,7 +296,7 @@ async def test_a_page_waits_for_what_stands_for_it(stored):
 async def test_a_page_is_left_out_for_what_is_stored_alone(verdict, kind):
     crawl = Crawl(verdict)
     page = document()
-    assert (await crawl.claims.foresee("n", page)).kind == kind
+    assert (await crawl.claims.preview("n", page)).kind == kind
     assert crawl.worker.asked == [("n", page)]
     assert crawl.answers == 1
     assert crawl.stats == {}

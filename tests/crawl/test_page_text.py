@@ -108,7 +108,7 @@ def test_where_texts_are_clean_only_some_pages_are_looked_at(
         for number in range(times):
             html = PAGE.format(title="", more="").encode()
             response = HtmlResponse(f"http://{host}/{number}", body=html, encoding="utf-8")
-            page = tracked(response, key=str(number), visit=number + 1)
+            page = tracked(response, key=str(number), download=number + 1)
             maker.of_item(page, {"url": response.url, "text": text})
         return len(looked) - before
 

@@ -14,9 +14,9 @@ from sqlalchemy.exc import DataError, OperationalError
 
 from scrapy_simhash.crawl.jobs import Job, JobQueue
 from scrapy_simhash.crawl.worker import Worker
-from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemeMismatch
+from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import BATCH
-from scrapy_simhash.index.verdict import Claim, Document, Verdict
+from scrapy_simhash.index.verdict import ClaimRow, Document, Verdict
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.text.packed import TooLarge
 
@@ -25,8 +25,8 @@ def document(name="a"):
     return Document(Sketch(1, 9, np.arange(9, dtype=np.uint64)), name)
 
 
-def claim(number):
-    return Claim(number, {})
+def claimed(number):
+    return Verdict("unique", claim=ClaimRow(id=number))
 
 
 def unavailable():
@@ -59,7 +59,7 @@ class Recorder:
     def index(self, namespace):
         return SimpleNamespace(execute=lambda **asked: self.execute(namespace, **asked))
 
-    def execute(self, namespace, *, claims, confirm, release, duplicates):
+    def execute(self, namespace, *, claims=(), confirm=(), release=(), duplicates=()):
         self.busy = True
         self.gate.wait(10)
         if error := self.fail(claims):
@@ -68,12 +68,12 @@ class Recorder:
             SimpleNamespace(
                 namespace=namespace,
                 claims=[document.key for document in claims],
-                confirm=[one.id for one in confirm],
-                release=[one.id for one in release],
+                confirm=[verdict.claim.id for verdict in confirm],
+                release=[verdict.claim.id for verdict in release],
                 duplicates=duplicates,
             )
         )
-        return [Verdict("unique", claim=claim(ord(document.key[0]))) for document in claims]
+        return [claimed(ord(document.key[0])) for document in claims]
 
     def close_run(self, *, settled, reason):
         self.closed_run = (settled, reason)
@@ -91,7 +91,7 @@ class Recorder:
     def is_gone(self):
         return False
 
-    def is_outdated(self, value):
+    def is_outdated(self, argument):
         return False
 
     def count(self, figures):
@@ -130,7 +130,7 @@ async def test_what_is_asked_while_it_works_is_committed_together(worker, sessio
     first = asyncio.ensure_future(worker.claim("n", document("a")))
     await until(lambda: session.busy)
     others = [asyncio.ensure_future(worker.claim("n", document(name))) for name in "bcd"]
-    worker.confirm("n", claim(7))
+    worker.confirm("n", claimed(7))
     await asyncio.sleep(0.1)
     session.gate.set()
     verdicts = await asyncio.gather(first, *others)
@@ -215,8 +215,8 @@ async def test_a_claim_given_up_before_its_turn_is_never_made(worker, session):
 @deferred_f_from_coro_f
 async def test_outcomes_wait_until_the_database_is_back(worker, session):
     session.fail = lambda claims: unavailable()
-    worker.confirm("n", claim(1))
-    worker.release("n", claim(2))
+    worker.confirm("n", claimed(1))
+    worker.release("n", claimed(2))
     with pytest.raises(IndexUnavailable):
         await worker.claim("n", document())
     session.fail = lambda claims: None
@@ -230,7 +230,7 @@ async def test_outcomes_wait_until_the_database_is_back(worker, session):
 async def test_a_run_whose_outcomes_could_not_be_written_stays_open(worker, session, caplog):
     """The next run releases what it claimed."""
     session.fail = lambda claims: unavailable()
-    worker.confirm("n", claim(1))
+    worker.confirm("n", claimed(1))
     await close(worker)
     assert session.closed_run is None
     assert session.closed
@@ -320,7 +320,7 @@ async def test_a_blocked_event_loop_is_no_fault_of_the_database(session):
 async def test_many_outcomes_are_taken_up_bit_by_bit(worker, session):
     session.fail = lambda claims: unavailable()
     for number in range(3 * BATCH):
-        worker.confirm("n", claim(number))
+        worker.confirm("n", claimed(number))
     await until(lambda: len(session.probes) > 1)
     session.fail = lambda claims: None
     await until(lambda: sum(len(call.confirm) for call in session.calls) == 3 * BATCH)
@@ -382,7 +382,7 @@ async def test_one_that_can_not_be_claimed_does_not_harm_the_others(worker, sess
     session.fail = refuse
     session.gate.clear()
     asked = [asyncio.ensure_future(worker.claim("n", document(name))) for name in ("a", "bad", "c")]
-    worker.confirm("n", claim(1))
+    worker.confirm("n", claimed(1))
     await asyncio.sleep(0.1)
     session.gate.set()
     answers = await asyncio.gather(*asked, return_exceptions=True)
@@ -393,9 +393,9 @@ async def test_one_that_can_not_be_claimed_does_not_harm_the_others(worker, sess
 
 @deferred_f_from_coro_f
 async def test_a_mismatch_is_reported_to_each_and_not_taken_for_an_outage(worker, session):
-    session.fail = lambda claims: SchemeMismatch("another scheme") if claims else None
+    session.fail = lambda claims: FingerprintMismatch("another scheme") if claims else None
     for _ in range(2):
-        with pytest.raises(SchemeMismatch):
+        with pytest.raises(FingerprintMismatch):
             await worker.claim("n", document())
     session.fail = lambda claims: None
     assert (await worker.claim("n", document())).kind == "unique"
@@ -437,7 +437,7 @@ async def test_a_driver_that_is_missing_will_not_come_back():
 async def test_at_the_end_a_busy_database_is_waited_for_but_not_for_ever(session, caplog):
     session.gate.clear()
     worker = Worker(lambda liveness: session, timeout=0.3)
-    worker.confirm("n", claim(1))
+    worker.confirm("n", claimed(1))
     closing = asyncio.ensure_future(worker.close(settled=True, reason="finished"))
     started = time.monotonic()
     while not closing.done() and time.monotonic() - started < 60:
@@ -455,7 +455,7 @@ async def test_at_the_end_a_busy_database_is_waited_for_but_not_for_ever(session
 async def test_it_is_closed_no_later_than_the_timeout(session, caplog):
     worker = Worker(lambda liveness: session, timeout=0.2)
     session.gate.clear()
-    worker.confirm("n", claim(1))
+    worker.confirm("n", claimed(1))
     await close(worker)
     assert "did not close within 0.2 s" in caplog.text
     assert session.abandoned
@@ -477,7 +477,7 @@ async def test_without_work_no_database_is_opened():
 
 def test_what_is_there_is_taken_up_to_one_that_is_last():
     asked = JobQueue()
-    jobs, last = [Job("claim", "n", document(name)) for name in "abc"], Job("count")
+    jobs, last = [Job("claims", "n", document(name)) for name in "abc"], Job("count")
     for job in (*jobs[:2], last, jobs[2]):
         asked.put(job)
     assert asked.take(5) == (jobs[:2], last)
@@ -488,11 +488,11 @@ def test_what_is_there_is_taken_up_to_one_that_is_last():
 def test_outcomes_are_taken_with_a_claim_and_before_one_that_is_last():
     asked, last = JobQueue(), Job("count")
     outcomes = [
-        Job("confirm", "n", claim(1)),
-        Job("release", "n", claim(2)),
-        Job("confirm", "n", claim(3)),
+        Job("confirm", "n", claimed(1)),
+        Job("release", "n", claimed(2)),
+        Job("confirm", "n", claimed(3)),
     ]
-    one, other = (Job("claim", "n", document(name)) for name in "ab")
+    one, other = (Job("claims", "n", document(name)) for name in "ab")
     for job in (*outcomes[:2], one, outcomes[2]):
         asked.put(job)
     assert asked.take(5) == ([*outcomes[:2], one, outcomes[2]], None)
@@ -512,11 +512,11 @@ def slept(hasty, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("kind", "seconds"),
-    [("claim", [0.01, 0.02, 0.04, 0.08, 0.08]), ("foresee", [0.01, 0.02, 0.02, 0.02, 0.02])],
+    ("method", "seconds"),
+    [("claims", [0.01, 0.02, 0.04, 0.08, 0.08]), ("preview", [0.01, 0.02, 0.02, 0.02, 0.02])],
 )
-def test_claims_are_gathered_for_longer_while_they_keep_coming(slept, kind, seconds):
-    asked, job = JobQueue(), Job(kind, "n", document("a"))
+def test_claims_are_gathered_for_longer_while_they_keep_coming(slept, method, seconds):
+    asked, job = JobQueue(), Job(method, "n", document("a"))
     for _ in seconds:
         asked.put(job)
         assert asked.take(5) == ([job], None)
@@ -531,7 +531,7 @@ def test_claims_are_gathered_for_longer_while_they_keep_coming(slept, kind, seco
 def test_nothing_is_gathered_where_a_whole_transaction_is_there(slept):
     asked, jobs = (
         JobQueue(),
-        [Job("claim", "n", document(str(number))) for number in range(2 * BATCH)],
+        [Job("claims", "n", document(str(number))) for number in range(2 * BATCH)],
     )
     for job in jobs:
         asked.put(job)
@@ -554,7 +554,7 @@ def test_the_thread_is_not_woken_for_outcomes(monkeypatch):
     thread.start()
     begun.wait()
     for number in range(20):
-        asked.put(Job("confirm", "n", claim(number)))
+        asked.put(Job("confirm", "n", claimed(number)))
     thread.join()
-    assert [job.value.id for job in taken] == list(range(20))
+    assert [job.argument.claim.id for job in taken] == list(range(20))
     assert woken == [False]

@@ -28,8 +28,9 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, SchemaMismatch
+from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable, TableVersionMismatch
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 on_servers = pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "sqlite"])
@@ -84,9 +85,9 @@ def set_version(url: URL, number: int) -> None:
 def test_tables_of_a_newer_version_are_refused_and_left_alone(engine: str, tmp_path: Path) -> None:
     with empty_database(engine, tmp_path) as url:
         set_version(url, 99)
-        with pytest.raises(SchemaMismatch, match=r"version 99.*upgrade scrapy_simhash"):
+        with pytest.raises(TableVersionMismatch, match=r"version 99.*upgrade scrapy_simhash"):
             Database(url)
-        with pytest.raises(SchemaMismatch):
+        with pytest.raises(TableVersionMismatch):
             Database(url)
 
 
@@ -96,7 +97,7 @@ def test_tables_of_an_older_version_are_refused_in_one_line(engine: str, tmp_pat
         set_version(url, 1)
         for _ in range(2):
             with pytest.raises(
-                SchemaMismatch, match=rf"version 1\b.*version {schema.VERSION}\b"
+                TableVersionMismatch, match=rf"version 1\b.*version {schema.VERSION}\b"
             ) as caught:
                 Database(url)
             assert len(str(caught.value).splitlines()) == 1
@@ -123,7 +124,7 @@ def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path, cont
 
 def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "seen.db"
-    with Index(f"sqlite:///{path}", candidates="blocks", distance=0) as index:
+    with Index(f"sqlite:///{path}", candidates="blocks", rule=Rule(distance=0)) as index:
         index.claim_many({"fingerprint": n, "key": str(n)} for n in range(500))
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -133,7 +134,7 @@ def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
     path.write_bytes(damaged)
     with (
         pytest.raises(IndexUnavailable, match=r"seen\.db.*damaged.*\.recover"),
-        Index(f"sqlite:///{path}", candidates="blocks", distance=0) as index,
+        Index(f"sqlite:///{path}", candidates="blocks", rule=Rule(distance=0)) as index,
     ):
         index.claim(1, key="a")
     assert path.read_bytes() == damaged

@@ -16,7 +16,7 @@ from sqlalchemy import delete, update
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database, drop_tables, read_secret
 from scrapy_simhash.db.values import secret_of
-from scrapy_simhash.exceptions import IndexUnavailable, SchemeMismatch
+from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnavailable
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.upkeep import reset_namespace
 
@@ -52,7 +52,7 @@ def test_one_that_is_given_is_taken_and_must_be_given_again_or_not_at_all(url: s
     assert secret(url, GIVEN) == secret_of(GIVEN)
     assert secret(url) == secret(url, GIVEN) == secret_of(GIVEN)
     with pytest.raises(
-        SchemeMismatch, match=r"made with another secret.*SIMHASH_SECRET"
+        FingerprintMismatch, match=r"made with another secret.*SIMHASH_SECRET"
     ) as refused:
         secret(url, "incorrect horse battery")
     message = str(refused.value)
@@ -138,7 +138,7 @@ def test_a_database_without_one_gets_one_and_what_is_in_it_is_refused(
 ) -> None:
     drawn = secret(url)
     assert len(drawn) == 16
-    with pytest.raises(SchemeMismatch, match="scrapy simhash reset --namespace old"):
+    with pytest.raises(FingerprintMismatch, match="scrapy simhash reset --namespace old"):
         Index(url, namespace="old")
     reset_namespace(without, "old")
     with Index(url, namespace="old") as index:
@@ -153,14 +153,16 @@ def test_fingerprints_of_two_secrets_are_never_compared(url: str) -> None:
         index.database.transact(
             lambda c: c.execute(update(schema.meta).where(is_secret()).values(**other))
         )
-    with pytest.raises(SchemeMismatch, match=r"key=\w{8}', this one is 'shingles/2.*key=\w{8}'"):
+    with pytest.raises(
+        FingerprintMismatch, match=r"key=\w{8}', this one is 'shingles/2.*key=\w{8}'"
+    ):
         Index(url)
 
 
 def test_an_index_takes_a_secret_and_a_database_that_was_made_with_it(url: str) -> None:
     with closing(Database(url, secret=GIVEN)) as database:
         Index(database, secret=GIVEN).close()
-        with pytest.raises(SchemeMismatch, match="another secret"):
+        with pytest.raises(FingerprintMismatch, match="another secret"):
             Index(database, secret="incorrect horse battery")
         with pytest.raises(ValueError, match="16 characters"):
             Index(database, secret="short")
@@ -173,7 +175,7 @@ def test_an_index_whose_database_was_recreated_does_not_mix_the_two(url: str) ->
         drop_tables(url)
         secret(url)
         ready = index.document("a text that is ready to be claimed since before", key="a")
-        with pytest.raises(SchemeMismatch, match="was reset and has another secret now"):
+        with pytest.raises(FingerprintMismatch, match="was reset and has another secret now"):
             index.execute([ready])
     with Index(url) as index:
         assert len(index) == 0

@@ -8,7 +8,9 @@ from scrapy_simhash.index import queries
 from scrapy_simhash.index.index import Index
 
 
-@pytest.mark.parametrize("name", ["places", "fingerprints", "details", "texts", "contents"])
+@pytest.mark.parametrize(
+    "name", ["last_duplicates", "fingerprints", "details", "texts", "contents"]
+)
 def test_rows_of_a_list_of_numbers_are_found_by_an_index(name):
     """Not by reading all rows of the namespace."""
     with Index("sqlite://") as index:

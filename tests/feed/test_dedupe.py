@@ -12,7 +12,7 @@ from corpora import documents_of, feed_of, jsonl
 from loopback import prose
 
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.simhash.shingles import Shingles
+from scrapy_simhash.index.rule import Rule
 
 # In another encoding.
 LATIN = "name;town\nAnn;Köln\nBob;Münster\n".encode("latin-1")
@@ -188,7 +188,7 @@ def test_what_is_nested_deep_counts(dedupe_items, text):
 
 @pytest.mark.parametrize("text", ["", prose(1, 90)])
 def test_an_item_that_can_not_be_read_is_not_compared(text):
-    plan = Plan.make(Shingles(), bytes(16))
+    plan = Plan.make(Rule(), bytes(16))
     assert documents_of(plan, [{"name": "Ann", "text": text, "a": object()}]) == [None]
 
 

@@ -21,7 +21,7 @@ from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.files import open_source
-from scrapy_simhash.simhash.shingles import Shingles
+from scrapy_simhash.index.rule import Rule
 
 
 def table(items, encoding="utf-8", above="", **dialect):
@@ -120,7 +120,7 @@ PLAIN = [
 
 def decided(path: Path) -> tuple[bytes, list[dict[str, str]], bytes]:
     """The table of groups, the items that are kept, and how they are written."""
-    plan = Plan.make(Shingles(), bytes(range(16)))
+    plan = Plan.make(Rule(), bytes(range(16)))
     reader = ItemReader(plan.scheme, plan.secret, ComparedFields(), 8, 10**6)
     targets = Targets(path.parent / f"out.{path.name}", groups=path.parent / "groups.csv")
     for target in targets.paths():

@@ -42,7 +42,7 @@ def decide_in_turn(
     with Index("sqlite://") as index:
         for number, (item, is_alone, body) in enumerate(asked, 1):
             response = None if body is None else HtmlResponse(PAGE, body=body)
-            page = tracked(response, is_alone=is_alone, key=f"page {number}", visit=number)
+            page = tracked(response, is_alone=is_alone, key=f"page {number}", download=number)
             document = maker.of_item(page, item)
             if isinstance(document, str):
                 assert document in REASONS

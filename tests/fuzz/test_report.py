@@ -125,7 +125,7 @@ def report(namespace: str, spider: str, things: list[tuple[str, ...]]) -> str:
                 store(index, number, *thing)
             run.close(settled=True, reason=spider, stats={f"skipped/{spider}"[:60]: 1})
             path = Path(folder, "report.html")
-            write_report(read_report(choose_namespace(database, None), Rule(0, 0.9)), path)
+            write_report(read_report(choose_namespace(database, None), Rule()), path)
             return path.read_text("utf-8")
         finally:
             database.close()

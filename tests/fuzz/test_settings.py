@@ -107,7 +107,7 @@ def test_settings(given: dict[str, Any]) -> None:
         text = " ".join(f"word{number}" for number in range(50))
         (verdict,) = index.execute(claims=[index.document(text, key="a")])
         assert verdict.kind in {"unique", "skipped"}
-        index.execute(confirm=[verdict.claim] if verdict.claim else [])
+        index.execute(confirm=[verdict])
     finally:
         database.close()
 

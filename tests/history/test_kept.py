@@ -6,7 +6,7 @@ import pytest
 from loopback import prose
 from stored import fill
 
-from scrapy_simhash.db.values import EXACT, PAGE, TEXT
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.history.decisions import count, read_decisions, read_newest
 from scrapy_simhash.history.documents import read_documents, read_stored
 from scrapy_simhash.history.namespaces import choose_namespace
@@ -94,7 +94,7 @@ def test_drops_have_their_true_similarity(index) -> None:
 
 def test_documents_have_what_decides_on_them(index) -> None:
     facts = facts_of(price="1 EUR")
-    claim(index, 0, facts, visit=7, page_sketch=b"rest")
+    claim(index, 0, facts, download=7, page_sketch=b"rest")
     claim(index, 1, facts)
     exact = Document(Sketch(5, 1, None), "2", "http://a.test/2", exact=True)
     index.execute(claims=[exact])
@@ -102,7 +102,11 @@ def test_documents_have_what_decides_on_them(index) -> None:
     assert [row.number > 0 for row in rows] == [False, True, False]
     (found,) = read_documents(chosen(index), rows, index.scheme)
     assert [document.url[-1] for document in found] == ["0", "1", "2"]
-    assert [how_compared(document) for document in found] == [PAGE, TEXT, EXACT]
+    assert [how_compared(document) for document in found] == [
+        ComparedBy.PAGE,
+        ComparedBy.TEXT,
+        ComparedBy.EXACT,
+    ]
     assert [document.facts for document in found] == [facts, facts, None]
     assert found[0].page_sketch == b"rest"
     assert [document.sketch.fingerprint for document in found] == [

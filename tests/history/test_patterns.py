@@ -131,7 +131,7 @@ def test_what_nothing_stands_for_is_no_evidence(tmp_path):
         document = index.document(prose(1), key="1", url="http://a.test/p?sid=1")
         (first,) = index.execute(claims=[document])
         meet(index, [("http://a.test/p?sid=2", 1)])
-        index.execute(release=[first.claim])
+        index.execute(release=[first])
         assert read(index.database) == {}
 
 

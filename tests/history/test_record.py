@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simhash.db.values import EXACT, PAGE
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.history.record import Content, Record, differing_values
 from scrapy_simhash.index.words import changes_in_words
 
@@ -40,8 +40,8 @@ def test_an_item_goes_by_its_own_url(given, shown):
         ("unchanged", {}, "unchanged"),
         ("dropped", {"similarity": 1.0}, "equal texts"),
         ("dropped", {"similarity": 1.0, "estimated": True}, "similar texts"),
-        ("skipped", {"compared_by": PAGE}, "similar main texts"),
-        ("dropped", {"compared_by": EXACT}, "equal items"),
+        ("skipped", {"compared_by": ComparedBy.PAGE}, "similar main texts"),
+        ("dropped", {"compared_by": ComparedBy.EXACT}, "equal items"),
         (
             "dropped",
             {"is_orphan": True},

@@ -7,6 +7,7 @@ import pytest
 from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -24,7 +25,7 @@ class Lengths:
 
 @pytest.fixture
 def index():
-    with Index("sqlite://", scheme=Lengths()) as index:
+    with Index("sqlite://", rule=Rule(scheme=Lengths())) as index:
         yield index
 
 

@@ -11,6 +11,7 @@ from servers import cleared_database
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def blocks(db: Database) -> Callable[..., Index]:
 
     def open_(**arguments: Any) -> Index:
         arguments.setdefault("namespace", f"blocks {next(names)}")
-        arguments.setdefault("distance", 3)
+        arguments.setdefault("rule", Rule(distance=3))
         return Index(db, candidates="blocks", **arguments)
 
     return open_

@@ -122,10 +122,13 @@ def test_of_quarantined_items_the_oldest_go_first_and_orphans_last(db: Database)
         "http://near.test/3",
         "http://near.test/4",
     ]
-    assert (index.lookup.counts.items, index.lookup.counts.orphans) == (3, 0)
+    assert (
+        index.lookup.counts["quarantine/pushed_out"],
+        index.lookup.counts["quarantine/orphans_pushed_out"],
+    ) == (3, 0)
     keep(index, 9, of_lost, "http://orphan.test/", size=9000)
     assert items_kept(db) == ["http://orphan.test/"]
-    assert index.lookup.counts.orphans == 3
+    assert index.lookup.counts["quarantine/orphans_pushed_out"] == 3
     assert booked(db)[0] == 9000
 
 
@@ -141,7 +144,7 @@ def test_what_was_dropped_against_a_dead_run_is_an_orphan_before_its_claims_are_
     match = index.claim(article(5), key="6").match
     runs = schema.runs
     invalidated = (
-        update(runs).where(runs.c.id == dead.run.id).values(invalidated=schema.ALL_INVALIDATED)
+        update(runs).where(runs.c.id == dead.run.id).values(invalidated=schema.Invalidated.ALL)
     )
     db.transact(lambda connection: connection.execute(invalidated))
     for number in range(20):

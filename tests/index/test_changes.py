@@ -10,6 +10,7 @@ from servers import ENGINES
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import Folded
@@ -145,5 +146,5 @@ def test_where_a_text_is_no_longer_kept_an_own_passage_keeps_a_text() -> None:
 
 
 def test_facts_never_compares_neither_passages_nor_numbers() -> None:
-    with Index("sqlite://", facts="never") as index:
+    with Index("sqlite://", rule=Rule(facts="never")) as index:
         assert decided(index, (PLAIN, REPLACED), (HERE, SAME_SITE))[1][0] == "duplicate"

@@ -10,6 +10,7 @@ from servers import ENGINES, cleared_database
 
 from scrapy_simhash.index import queries
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
@@ -39,10 +40,10 @@ def claim(index: Index, url: str, title: str, *, text: str = TEXT, recorded: boo
 
 @pytest.mark.parametrize("known", [None, "drop"])
 def test_a_later_process_knows_what_was_dropped(url: str, known: str | None) -> None:
-    with Index(url, known=known) as index:
+    with Index(url, rule=Rule(known=known)) as index:
         assert claim(index, "http://a.com/wall", "A wall") == "unique"
         assert claim(index, "http://b.com/1", "A story") == "duplicate"
-    with Index(url, known=known) as index:
+    with Index(url, rule=Rule(known=known)) as index:
         assert claim(index, "http://b.com/2", "Another story") == "unique"
         assert claim(index, "http://c.com/1", "A third story") == "duplicate"
 
@@ -86,6 +87,6 @@ def test_another_url_of_a_copy_is_no_second_item(url: str) -> None:
 def test_with_pass_an_earlier_visit_does_not_count(url: str) -> None:
     """What a first crawl would store does not depend on what was dropped before."""
     for title in ("A story", "Another story"):
-        with Index(url, known="pass") as index:
+        with Index(url, rule=Rule(known="pass")) as index:
             claim(index, "http://a.com/wall", "A wall")
             assert claim(index, f"http://b.com/{title[:2]}", title) == "duplicate"

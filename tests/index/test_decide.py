@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from decided import NEAR, Seen, Thing, kinds, one
 
-from scrapy_simhash.db.values import CONFIRMED, PAGE, TEXT
-from scrapy_simhash.index.decide import Decision, decide
-from scrapy_simhash.index.rule import Met, Rule
-from scrapy_simhash.simhash.measure import candidate_limit
+from scrapy_simhash.db.values import ComparedBy, State
+from scrapy_simhash.index.decide import decide
+from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.verdict import Match, Verdict
+from scrapy_simhash.simhash.measure import candidate_limit, limits
 from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.simhash.shingles import Shingles
 
@@ -20,9 +22,10 @@ from scrapy_simhash.simhash.shingles import Shingles
 def test_a_copy_in_the_same_batch_is_a_duplicate_of_the_first() -> None:
     seen = Seen()
     first, second = seen.meet(Thing("a"), Thing("b"))
-    assert (first.kind, first.match, first.claims) == ("unique", None, True)
-    assert (second.kind, second.claims) == ("duplicate", False)
-    assert second.match.claim.key == "a"
+    assert (first.kind, first.match) == ("unique", None)
+    assert first.claim is not None
+    assert (second.kind, second.claim) == ("duplicate", None)
+    assert second.match.key == "a"
     assert len(seen.claims) == 1
 
 
@@ -54,8 +57,9 @@ def test_another_thing_with_the_same_text_is_unique_and_the_reason_is_given() ->
     seen = Seen()
     seen.meet(Thing("a", facts=(("price", "€1"), ("title", "one"))))
     (decision,) = seen.meet(Thing("b", facts=(("price", "€2"), ("title", "one"))))
-    assert (decision.kind, decision.claims, decision.differs) == ("unique", True, "price")
-    assert decision.match.claim.key == "a"
+    assert (decision.kind, decision.differs) == ("unique", "price")
+    assert decision.claim is not None
+    assert decision.match.key == "a"
 
 
 def test_a_batch_whose_answer_was_lost_is_decided_as_before() -> None:
@@ -66,7 +70,7 @@ def test_a_batch_whose_answer_was_lost_is_decided_as_before() -> None:
         Thing("b", 11, epoch=2),
         Thing("c", 14, epoch=2),
         Thing("old", 50).again(),
-        Thing("copy", 50, visit=2, epoch=2),
+        Thing("copy", 50, download=2, epoch=2),
         replace(Thing("changed", 70).again(), text=71),
         Thing("d", 90, facts=(("title", "one"),), epoch=2),
         Thing("e", 90, facts=(("title", "two"),), epoch=2),
@@ -77,7 +81,7 @@ def test_a_batch_whose_answer_was_lost_is_decided_as_before() -> None:
     ]
     claims = dict(seen.claims)
     for decision, before in zip(seen.commit(*asked), first, strict=True):
-        assert (decision.kind, decision.claims) == (before.kind, before.claims)
+        assert (decision.kind, decision.claim is None) == (before.kind, before.claim is None)
         assert decision.differs == before.differs
     assert seen.claims == claims
 
@@ -100,8 +104,8 @@ def one_of_each(**changes: object) -> Seen:
     seen = Seen()
     for identity, epoch in (("me", 2), ("other", 2), ("me", 1), ("other", 1)):
         if (identity, epoch) not in changes.get("without", ()):
-            asked, _ = seen.ask(Thing(identity, 10, visit=epoch * 7, epoch=epoch))
-            row = asked[0]._replace(id=len(seen.claims) + 1, state=CONFIRMED)
+            asked, _ = seen.ask(Thing(identity, 10, download=epoch * 7, epoch=epoch))
+            row = asked[0]._replace(id=len(seen.claims) + 1, state=State.CONFIRMED)
             seen.claims[row.id] = row
     return seen
 
@@ -110,12 +114,12 @@ def test_own_of_this_visit_then_others_of_it_then_own_of_an_earlier_one() -> Non
     order = [("me", 2), ("other", 2), ("me", 1)]
     without = []
     for identity, epoch in order:
-        (decision,) = one_of_each(without=without).meet(Thing("me", 10, visit=1, epoch=2))
-        claim = decision.match.claim
+        (decision,) = one_of_each(without=without).meet(Thing("me", 10, download=1, epoch=2))
+        claim = decision.match.row
         assert (claim.key, claim.epoch) == (identity, epoch)
         assert decision.kind == ("same" if identity == "me" else "duplicate")
         without.append((identity, epoch))
-    (decision,) = one_of_each(without=without).meet(Thing("me", 10, visit=1, epoch=2))
+    (decision,) = one_of_each(without=without).meet(Thing("me", 10, download=1, epoch=2))
     assert (decision.kind, decision.status) == ("unique", "moved")
 
 
@@ -142,15 +146,15 @@ def test_a_changed_version_leaves_the_old_claim_to_what_equals_it(batch: int) ->
 
 def test_a_page_that_is_fetched_twice_in_a_crawl_is_the_same() -> None:
     seen = Seen()
-    page = Thing("page", 10, visit=1)
-    assert kinds(seen, page, replace(page, visit=2)) == ["unique", "same"]
+    page = Thing("page", 10, download=1)
+    assert kinds(seen, page, replace(page, download=2)) == ["unique", "same"]
 
 
 def test_where_there_is_no_visit_of_the_web_own_versions_come_first() -> None:
     seen = Seen()
     seen.kept(Thing("a", 10, epoch=0), Thing("b", 13, epoch=0))
-    (decision,) = seen.meet(Thing("a", 12, visit=9, epoch=0))
-    assert (decision.kind, decision.match.claim.key) == ("same", "a")
+    (decision,) = seen.meet(Thing("a", 12, download=9, epoch=0))
+    assert (decision.kind, decision.match.key) == ("same", "a")
 
 
 def test_what_this_visit_has_seen_wins_over_an_own_earlier_claim() -> None:
@@ -170,10 +174,10 @@ def test_of_several_a_stored_one_comes_first_and_then_the_nearest() -> None:
     seen.kept(Thing("far", 8))
     seen.meet(Thing("near", 11))
     (decision,) = seen.meet(Thing("me", 10))
-    assert decision.match.claim.key == "far"
+    assert decision.match.key == "far"
     seen.confirm()
     (decision,) = seen.meet(Thing("me", 10))
-    assert decision.match.claim.key == "near"
+    assert decision.match.key == "near"
 
 
 @pytest.mark.parametrize("known", [0.91, None])
@@ -186,13 +190,13 @@ def test_the_more_similar_one_is_the_match_however_near_another_fingerprint_is(
     (decision,) = decide(
         [mine._replace(id=2)],
         facts[2:],
-        [[Met(0, known, False, near), Met(5, 0.97, False, similar)]],
+        [[Match(near, 0, known), Match(similar, 5, 0.97)]],
         lambda *_: [],
         rule=seen.rule,
         made={},
     )
     assert decision.match is not None
-    assert decision.match.claim.key == "similar"
+    assert decision.match.key == "similar"
 
 
 # Documents that are compared as a whole
@@ -219,14 +223,14 @@ def test_equal_rows_of_lists_are_the_same_at_the_next_visit_and_equal_pages_copi
     """A row is listed if its visit is that of the crawl; a page has visits of its own."""
     for visit, kind in ((2, "same"), (70, "unique")):
         seen = Seen()
-        seen.kept(Thing("a", 10, visit=60, exact=True))
-        assert one(seen, Thing("b", 10, visit=visit, epoch=2, exact=True))[0] == kind
+        seen.kept(Thing("a", 10, download=60, exact=True))
+        assert one(seen, Thing("b", 10, download=visit, epoch=2, exact=True))[0] == kind
     seen = Seen()
     seen.kept(Thing("a", 10, exact=True))
-    assert one(seen, Thing("b", 10, visit=70, epoch=2, exact=True))[0] == "same"
+    assert one(seen, Thing("b", 10, download=70, epoch=2, exact=True))[0] == "same"
     seen = Seen()
     seen.kept(Thing("a", 10))
-    assert one(seen, Thing("b", 11, visit=2, epoch=2))[0] == "unique", "near is not equal"
+    assert one(seen, Thing("b", 11, download=2, epoch=2))[0] == "unique", "near is not equal"
 
 
 def test_a_row_that_moved_is_known_by_its_new_address_from_then_on() -> None:
@@ -234,8 +238,8 @@ def test_a_row_that_moved_is_known_by_its_new_address_from_then_on() -> None:
     seen = Seen()
     for thing, kind in (
         (Thing("/old", 10), "unique"),
-        (Thing("/new", 10, visit=2, epoch=2), "same"),
-        (Thing("/new", 11, visit=3, epoch=3), "same"),
+        (Thing("/new", 10, download=2, epoch=2), "same"),
+        (Thing("/new", 11, download=3, epoch=3), "same"),
     ):
         (row,), facts = seen.ask(thing)
         (decision,) = seen.commit([row._replace(digest=bytes([thing.text]))], facts)
@@ -248,7 +252,7 @@ def test_an_item_that_names_its_page_is_another_on_another_page() -> None:
 
     def ann(page: str, epoch: int) -> Thing:
         facts = (("page", page),)
-        return Thing(f"Ann {page}", 7, facts, visit=epoch, epoch=epoch, exact=True)
+        return Thing(f"Ann {page}", 7, facts, download=epoch, epoch=epoch, exact=True)
 
     seen = Seen()
     kinds_of = [one(seen, ann(page, 1))[0] for page in ("planning", "finance", "planning")]
@@ -273,12 +277,14 @@ def test_an_exact_document_whose_claim_is_not_known_to_be_stored_is_claimed_agai
 def test_the_rule_judges_by_true_similarities_where_there_are_shingles_and_one_is_asked_for() -> (
     None
 ):
-    how = {"facts": "auto", "known": "drop"}
     shingles, keywords = load_scheme("shingles"), load_scheme("keywords")
-    assert Rule.of(shingles, 0.9, None, **how) == Rule(candidate_limit(0.9), 0.9, "auto", "drop")
-    assert Rule.of(shingles, 0.9, 5, **how) == Rule(5, None, "auto", "drop")
-    assert Rule.of(keywords, 0.9, None, **how) == Rule(3, None, "auto", "drop")
-    assert Rule.of(Shingleless(), 0.9, None, **how).similarity is None
+    for rule, threshold, limit in (
+        (Rule(scheme=shingles), 0.9, candidate_limit(0.9)),
+        (Rule(scheme=shingles, distance=5), None, 5),
+        (Rule(scheme=keywords), None, 3),
+        (Rule(scheme=Shingleless()), None, limits(0.9)[1]),
+    ):
+        assert (rule.threshold, rule.limit) == (threshold, limit)
 
 
 class Shingleless(Shingles):
@@ -301,11 +307,12 @@ def test_where_no_similarity_is_known_the_distance_decides() -> None:
         "duplicate",
         "unique",
     ]
-    assert kinds(Seen(similarity=None), Thing("a", 10), Thing("b", 18)) == ["unique", "duplicate"]
+    assert kinds(Seen(distance=24), Thing("a", 10), Thing("b", 18)) == ["unique", "duplicate"]
 
 
 def test_a_distance_beyond_the_limit_is_not_made_good_by_a_similarity() -> None:
-    assert kinds(Seen(limit=5), Thing("a", 10), Thing("b", 12)) == ["unique", "unique"]
+    assert beside(100, distance=25, jaccard=0.97).kind == "duplicate"
+    assert beside(100, distance=26, jaccard=0.97).kind == "unique"
 
 
 def test_texts_of_few_features_are_near_if_they_are_equal() -> None:
@@ -319,7 +326,9 @@ def test_texts_of_few_features_are_near_if_they_are_equal() -> None:
     assert kinds(Seen(), Thing("a", 10), Thing("b", 11, size=8)) == ["unique", "duplicate"]
 
 
-@pytest.mark.parametrize(("compared_by", "kind"), [(TEXT, "duplicate"), (PAGE, "unique")])
+@pytest.mark.parametrize(
+    ("compared_by", "kind"), [(ComparedBy.TEXT, "duplicate"), (ComparedBy.PAGE, "unique")]
+)
 def test_where_pages_speak_for_items_equal_items_say_nothing(compared_by: int, kind: str) -> None:
     """Their texts are far apart."""
     seen = Seen()
@@ -336,11 +345,11 @@ def test_an_estimate_has_to_leave_no_room_for_a_passage() -> None:
         (600, 0.985, "(not compared)"),
         (1500, 1, "(not compared)"),
     ):
-        decision = beside(size, similarity=similarity, estimated=True)
+        decision = beside(size, jaccard=similarity, estimated=True)
         assert (decision.kind == "unique") == (differs is not None)
         assert decision.differs == differs
         assert decision.match.estimated
-    assert beside(100, similarity=0.89, estimated=True).match is None
+    assert beside(100, jaccard=0.89, estimated=True).match is None
 
 
 def test_of_few_features_a_single_bit_is_too_much() -> None:
@@ -349,16 +358,16 @@ def test_of_few_features_a_single_bit_is_too_much() -> None:
         assert beside(size, distance=1).kind == kind
 
 
-def beside(size: int, **met: object) -> Decision:
+def beside(size: int, **given: Any) -> Verdict:
     """The decision on a document found this way by a claim with the same text."""
     seen = Seen()
     (claim, mine), facts = seen.ask(Thing("a", 10, size=size), Thing("b", 10, size=size))
     (decision,) = decide(
         [mine._replace(id=2, text_digest=1)],
         facts[1:],
-        [[seen._met(mine, claim)._replace(**met)]],
+        [[replace(seen._match(mine, claim), **given)]],
         lambda *_: [],
-        rule=Rule(24, 0.9),
+        rule=Rule(),
         made={},
     )
     return decision

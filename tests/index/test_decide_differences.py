@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.index.decide import REST, decide
-from scrapy_simhash.index.rule import Met
+from scrapy_simhash.index.verdict import Match
 from scrapy_simhash.text.page import containment, sketch
 
 A, B = "http://a.com/", "http://b.com/"
@@ -57,18 +57,18 @@ def test_a_new_fact_makes_another_thing_and_a_missing_one_does_not() -> None:
 
 def test_a_print_view_of_a_page_may_lack_what_its_items_of_a_list_may_not() -> None:
     full = (("date", "May"), ("title", "one"))
-    printed = Thing("a", facts=full[1:], url="http://a.com/1/print", visit=2)
-    page = Thing("b", facts=full, url="http://a.com/1", visit=3)
-    listed = replace(page, visit=1)
+    printed = Thing("a", facts=full[1:], url="http://a.com/1/print", download=2)
+    page = Thing("b", facts=full, url="http://a.com/1", download=3)
+    listed = replace(page, download=1)
     for first, second in ((printed, page), (printed, replace(page, url="http://a.com/2"))):
         seen = Seen()
         seen.meet(first)
         assert one(seen, second)[2] == (None if second is page else "date")
     # What a list has, or the answers to a form, is at one URL.
-    for first in (replace(printed, visit=1), replace(printed, url=page.url)):
+    for first in (replace(printed, download=1), replace(printed, url=page.url)):
         seen = Seen()
         seen.meet(first)
-        assert one(seen, listed if first.visit == 1 else page)[2] == "date"
+        assert one(seen, listed if first.download == 1 else page)[2] == "date"
 
 
 def test_where_one_thing_lacks_a_fact_a_second_visit_keeps_what_a_first_in_its_order_would() -> (
@@ -217,9 +217,9 @@ def test_what_was_dropped_as_a_copy_counts_where_it_is_known() -> None:
     (mine,), facts = Seen().ask(titled(2, B))
     seen = Seen()
     seen.meet(titled(0))
-    met = [Met(0, 1.0, False, claim) for claim in seen.claims.values()]
+    matches = [Match(claim, 0, 1.0) for claim in seen.claims.values()]
     for known, kind in (((), "duplicate"), (copies, "unique")):
-        near = [one._replace(copies=tuple(known)) for one in met]
+        near = [replace(match, copies=tuple(known)) for match in matches]
         row = mine._replace(id=9, token=9)
         (decision,) = decide([row], facts, [near], lambda *_: (), rule=seen.rule, made={})
         assert decision.kind == kind

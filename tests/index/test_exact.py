@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.db.values import EXACT
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_claims
@@ -36,13 +36,13 @@ def digest(number: int) -> int:
     return random.Random(f"digest {number}").getrandbits(BITS)
 
 
-def row(number: int, page: str = "", key: str = "", visit: int = 1) -> Document:
+def row(number: int, page: str = "", key: str = "", download: int = 1) -> Document:
     """A row of a table, identified by its content; some name their page."""
     content = digest(number) ^ digest(hash(page)) if page else digest(number)
     return Document(
         Sketch(content, 0, None),
         key or f"row {number}",
-        visit=visit,
+        download=download,
         facts=Facts(),
         exact=True,
     )
@@ -98,10 +98,10 @@ def test_a_text_of_the_same_fingerprint_is_not_equal_to_one(open_: Callable[...,
 def test_a_later_visit_passes_one_of_each_and_claims_nothing(open_: Callable[..., Index]) -> None:
     index = open_()
     index.confirm(*ask(index, row(1), row(2), row(1)))
-    again = ask(index, row(2, visit=2), row(1, visit=2), row(1, visit=2))
+    again = ask(index, row(2, download=2), row(1, download=2), row(1, download=2))
     assert [verdict.kind for verdict in again] == ["same", "same", "duplicate"]
     assert [verdict.claim for verdict in again] == [None] * 3
-    assert kinds(index, row(2, visit=2)) == ["duplicate"]
+    assert kinds(index, row(2, download=2)) == ["duplicate"]
     assert len(index) == 2
 
 
@@ -131,9 +131,9 @@ def test_one_that_was_lost_before_it_was_confirmed_is_claimed_again(
 def test_what_a_dead_run_did_not_store_is_still_claimed_by_who_stored_it(db: Database) -> None:
     dead, alive = Index(db, run=Run.open(db)), Index(db, run=Run.open(db))
     ask(dead, row(1))
-    alive.confirm(*ask(alive, row(1, visit=2)))
+    alive.confirm(*ask(alive, row(1, download=2)))
     dead.run.close(settled=False, reason="killed")
-    assert kinds(alive, row(1, key="b", visit=2)) == ["duplicate"]
+    assert kinds(alive, row(1, key="b", download=2)) == ["duplicate"]
 
 
 def test_those_not_seen_again_expire(open_: Callable[..., Index]) -> None:
@@ -142,11 +142,11 @@ def test_those_not_seen_again_expire(open_: Callable[..., Index]) -> None:
     index.confirm(*ask(index, row(1), row(2)))
     try:
         database.now = lambda: now + 1000  # type: ignore[method-assign]
-        assert kinds(index, row(2, visit=2)) == ["same"]
+        assert kinds(index, row(2, download=2)) == ["same"]
         assert expire_claims(index, now + 500) == 1
     finally:
         del database.now
-    assert kinds(index, row(1, key="b", visit=2), row(2, key="b", visit=2)) == [
+    assert kinds(index, row(1, key="b", download=2), row(2, key="b", download=2)) == [
         "unique",
         "duplicate",
     ]
@@ -159,7 +159,7 @@ def test_a_duplicate_is_remembered_as_what_it_is(open_: Callable[..., Index]) ->
     (verdict,) = ask(index, copy)
     index.execute(duplicates=[Duplicate(copy, verdict.match, "drop", b"{}", "dict")])
     stored = index.database.read(lambda c: c.execute(select(schema.duplicates)).one())
-    assert (stored.compared_by, stored.distance, stored.similarity) == (EXACT, 0, 1)
+    assert (stored.compared_by, stored.distance, stored.similarity) == (ComparedBy.EXACT, 0, 1)
     assert stored.minhash is None
 
 
@@ -170,7 +170,7 @@ def test_hot_keys_shared_by_all_hide_none(db: Database) -> None:
     similar = [Document(Sketch(digest(n), 119, shingles), f"page {n}") for n in range(HOT_KEY + 40)]
     for start in range(0, len(similar), 20):
         ask(index, *similar[start : start + 20])
-    assert index.lookup.counts.exact_only > 0
+    assert index.lookup.counts["index/exact_only"] > 0
     last = len(similar) - 1
     assert kinds(index, row(last), row(last, key="b")) == ["unique", "duplicate"]
     (copy,) = ask(index, Document(similar[last].sketch, "copy"))
@@ -184,5 +184,5 @@ def test_more_equal_ones_than_make_a_hot_key_are_all_found(db: Database) -> None
     for start in range(0, len(pages), 20):
         index.confirm(*ask(index, *(row(1, page) for page in pages[start : start + 20])))
     assert len(index) == len(pages)
-    assert kinds(index, *(row(1, page, visit=2) for page in pages[::7])) == ["same"] * 20
+    assert kinds(index, *(row(1, page, download=2) for page in pages[::7])) == ["same"] * 20
     assert kinds(index, row(1, pages[-1])) == ["duplicate"]

@@ -78,7 +78,7 @@ def test_the_true_similarity_stops_what_is_forged_with_the_secret(
     index = Index("sqlite://", secret=KNOWN)
     verdicts = kinds(index, forge(SHOWN), rivals[:SHOWN])
     assert verdicts == ["unique"] * SHOWN
-    assert index.lookup.counts.candidates >= 0.9 * SHOWN
+    assert index.lookup.counts["index/candidates"] >= 0.9 * SHOWN
 
 
 @pytest.mark.parametrize("pages", [SHOWN, pytest.param(PAGES, marks=pytest.mark.slow)])
@@ -89,7 +89,7 @@ def test_without_the_secret_nothing_is_dropped_or_even_near(
     index = Index("sqlite://", secret=secret, text_budget=0)
     assert kinds(index, forge(pages), rivals[:pages]) == ["unique"] * pages
     # A few words in common lead to some pages; none of these is near.
-    assert index.lookup.counts.candidates <= max(0.02 * pages, 2)
+    assert index.lookup.counts["index/candidates"] <= max(0.02 * pages, 2)
     prints = [index.scheme.sketch(text).fingerprint for text in (*forge(pages), *rivals[:pages])]
     apart = [(a ^ b).bit_count() for a, b in zip(prints, prints[pages:], strict=False)]
     assert min(apart) > candidate_limit(0.9) + 5
@@ -110,7 +110,7 @@ def copies_with_hot_keys(secret: str | None) -> tuple[list[str], int]:
         for number, page in enumerate([*filling, text]):
             assert index.claim(page, key=f"page {number}").kind == "unique"
         kinds = [index.claim(copy, key=f"copy {n}").kind for n, copy in enumerate(copies)]
-        return kinds, index.lookup.counts.hot_keys
+        return kinds, index.lookup.counts["index/hot_keys"]
 
 
 def test_who_knows_the_secret_hides_an_article_from_its_copies() -> None:

@@ -20,8 +20,8 @@ def index(request: Any, tmp_path: Path) -> Iterator[Index]:
         yield opened
 
 
-def document(index: Index, text: str, key: str, visit: int) -> Document:
-    return Document(index.scheme.sketch(text), key, visit=visit, text=text)
+def document(index: Index, text: str, key: str, download: int) -> Document:
+    return Document(index.scheme.sketch(text), key, download=download, text=text)
 
 
 def twice(text: str) -> str:
@@ -66,7 +66,7 @@ def test_a_similar_text_with_other_facts_is_a_group_of_its_own(index: Index) -> 
     documents = [document(index, article(1), str(number), number) for number in (1, 2)]
     for number, one in enumerate(documents):
         # Two things that one page lists.
-        one.listing, one.visit = 7, number
+        one.listing, one.download = 7, number
     first, second = index.execute(claims=documents)
     assert (second.kind, second.differs) == ("unique", "(address)")
     assert second.match.group == first.group != second.group

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from servers import ENGINES
 
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import SchemeMismatch
+from scrapy_simhash.exceptions import FingerprintMismatch
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme
 
@@ -120,7 +121,7 @@ def test_a_stored_claim_is_matched_before_a_nearer_pending_one(
 
 
 def test_nearest_lists_claims_by_distance_and_claims_nothing(blocks: Callable[..., Index]) -> None:
-    index = blocks(distance=2)
+    index = blocks(rule=Rule(distance=2))
     for number in (0b1, 0b111111, 0b1110000):
         index.claim(number, key=str(number))
     assert [match.distance for match in index.nearest(0)] == [1, 3, 6]
@@ -141,7 +142,7 @@ def test_nearest_of_a_text(db: Database) -> None:
 
 @pytest.mark.parametrize("k", [0, 1, 3, 6, 8])
 def test_a_distance_of_k_is_found_and_one_more_is_not(blocks: Callable[..., Index], k: int) -> None:
-    index = blocks(distance=k)
+    index = blocks(rule=Rule(distance=k))
     rng = random.Random(k)
     for seed in range(20):
         base = rng.getrandbits(BITS)
@@ -160,7 +161,7 @@ def test_every_pair_within_the_distance_is_found(blocks: Callable[..., Index]) -
            max_size=6)), min_size=2, max_size=40), st.integers(0, 8))  # fmt: skip
     def check(drawn: list[tuple[int, set[int]]], k: int) -> None:
         given_ = [base ^ sum(1 << bit for bit in bits) for base, bits in drawn]
-        index = blocks(distance=k)
+        index = blocks(rule=Rule(distance=k))
         kept: list[int] = []
         for fingerprint in given_:
             verdict = index.claim(fingerprint, key=str(len(kept)))
@@ -208,7 +209,7 @@ def test_any_sequence_of_claims_and_outcomes_agrees_with_a_list(
     @shared
     @given(st.lists(operation, max_size=30))
     def check(operations: list[tuple[str, set[int], int]]) -> None:
-        index = blocks(distance=2)
+        index = blocks(rule=Rule(distance=2))
         held: dict[int, tuple[int, bool]] = {}
         made: list[Any] = []
         for number, (what, bits, which) in enumerate(operations):
@@ -241,7 +242,7 @@ def test_any_sequence_of_claims_and_outcomes_agrees_with_a_list(
 
 
 def test_an_exact_copy_is_always_found(db: Database) -> None:
-    index = Index(db, similarity=1)
+    index = Index(db, rule=Rule(similarity=1))
     texts = [article(seed, words) for seed in range(30) for words in (2, 9, 40, 400)]
     for number, text in enumerate(texts):
         assert index.claim(text, key=f"first {number}").kind == "unique"
@@ -265,7 +266,7 @@ def test_what_has_no_fingerprint_is_never_claimed(db: Database, content: str | N
 
 
 def test_of_few_features_only_an_equal_fingerprint_counts(db: Database) -> None:
-    index = Index(db, similarity=0.7)
+    index = Index(db, rule=Rule(similarity=0.7))
     short = "seven words that hardly say much here"
     index.claim(short, key="a")
     assert index.claim(short.upper(), key="b").kind == "duplicate"
@@ -279,7 +280,7 @@ def test_of_few_features_only_an_equal_fingerprint_counts(db: Database) -> None:
 
 
 def test_of_eight_features_a_distance_counts(db: Database) -> None:
-    index = Index(db, similarity=0.7)
+    index = Index(db, rule=Rule(similarity=0.7))
     sketch = index.scheme.sketch("nine words that just about say enough right here")
     assert sketch.size == 8
     index.execute([Document(sketch, "a")])
@@ -320,7 +321,7 @@ def test_what_is_neither_text_nor_fingerprint_is_refused(db: Database) -> None:
 
 def test_the_highest_bits_survive_storing(blocks: Callable[..., Index]) -> None:
     """No engine may take a fingerprint or a key for a signed or a rounded number."""
-    index = blocks(distance=0)
+    index = blocks(rule=Rule(distance=0))
     for number in (2**128 - 1, 2**127, 2**64 - 1, 2**63, 2**53 + 1, 0):
         assert index.claim(number, key=f"a {number}").kind == "unique"
         assert index.claim(number, key=f"b {number}").match.distance == 0
@@ -329,7 +330,7 @@ def test_the_highest_bits_survive_storing(blocks: Callable[..., Index]) -> None:
 def test_fingerprints_of_other_widths(db: Database) -> None:
     for bits in (1, 8, 64, 100, 160):
         scheme = load_scheme("keywords", {"bits": bits, "hash": "sha1"})
-        index = Index(db, namespace=str(bits), scheme=scheme, distance=0)
+        index = Index(db, namespace=str(bits), rule=Rule(scheme=scheme, distance=0))
         assert index.claim(2**bits - 1, key="a").kind == "unique"
         assert index.claim(2**bits - 1, key="b").kind == "duplicate"
         assert index.claim(0, key="c").kind == "unique"
@@ -360,32 +361,32 @@ def test_a_namespace_may_be_called_anything(db: Database) -> None:
 
 def test_another_scheme_is_refused(db: Database) -> None:
     Index(db, namespace="news").claim(article(1), key="a")
-    with pytest.raises(SchemeMismatch, match=r"'news'.*shingles/2.*keywords/1.*reset"):
-        Index(db, namespace="news", scheme="keywords", distance=3)
+    with pytest.raises(FingerprintMismatch, match=r"'news'.*shingles/2.*keywords/1.*reset"):
+        Index(db, namespace="news", rule=Rule(scheme=load_scheme("keywords"), distance=3))
 
 
 def test_other_kinds_of_keys_are_refused(db: Database) -> None:
     Index(db, namespace="news")
-    with pytest.raises(SchemeMismatch, match=r"'news'.*bands.*blocks"):
-        Index(db, namespace="news", candidates="blocks", distance=3)
+    with pytest.raises(FingerprintMismatch, match=r"'news'.*bands.*blocks"):
+        Index(db, namespace="news", candidates="blocks", rule=Rule(distance=3))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("rule", "candidates", "complaint"),
     [
-        ({"similarity": 0.5}, "0.7"),
-        ({"distance": 65}, "0 to 64"),
-        ({"distance": -1}, "0 to 64"),
-        ({"candidates": "trees"}, "'auto', 'bands', 'blocks'"),
-        ({"candidates": "bands", "distance": 3}, "not a distance"),
-        ({"scheme": SimpleNamespace(id="mine/1", bits=64)}, "a distance is needed"),
+        ({"similarity": 0.5}, "auto", "0.7"),
+        ({"distance": 65}, "auto", "0 to 64"),
+        ({"distance": -1}, "auto", "0 to 64"),
+        ({}, "trees", "'auto', 'bands', 'blocks'"),
+        ({"distance": 3}, "bands", "not a distance"),
+        ({"scheme": SimpleNamespace(id="mine/1", bits=64)}, "auto", "a distance is needed"),
     ],
 )
 def test_an_argument_out_of_range_is_refused(
-    db: Database, arguments: dict[str, Any], complaint: str
+    db: Database, rule: dict[str, Any], candidates: Any, complaint: str
 ) -> None:
     with pytest.raises(ValueError, match=complaint):
-        Index(db, **arguments)
+        Index(db, rule=Rule(**rule), candidates=candidates)
 
 
 def test_texts_and_urls_of_any_characters_are_kept(db: Database) -> None:

@@ -17,6 +17,7 @@ from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import choose_namespace, read_runs
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire_duplicates
 from scrapy_simhash.index.verdict import Document, Duplicate
@@ -27,7 +28,7 @@ from scrapy_simhash.text.page import sketch
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 
-def invalidated(db: Database, run: Run, state: int = schema.ALL_INVALIDATED) -> None:
+def invalidated(db: Database, run: Run, state: int = schema.Invalidated.ALL) -> None:
     """One statement, as when the run was found dead."""
     change = (
         update(schema.runs)
@@ -44,7 +45,7 @@ def test_those_that_pend_or_all_of_them_count_no_more(db: Database) -> None:
         index.claim(article(number), key=str(number))
     index.confirm(index.claim(article(9), key="9"))
     assert len(other) == 4
-    invalidated(db, run, schema.PENDING_INVALIDATED)
+    invalidated(db, run, schema.Invalidated.PENDING)
     assert len(other) == 1
     assert [other.claim(article(n), key="x").kind for n in (0, 9)] == ["unique", "duplicate"]
     invalidated(db, run)
@@ -54,24 +55,24 @@ def test_those_that_pend_or_all_of_them_count_no_more(db: Database) -> None:
 
 def test_nobody_is_a_version_of_what_counts_no_more(db: Database) -> None:
     run, index = Run.open(db), Index(db)
-    old = claim_version(index, article(1), visit=1)
+    old = claim_version(index, article(1), download=1)
     index.confirm(old)
-    newer = claim_version(Index(db, run=run), edited(article(1)), visit=2)
+    newer = claim_version(Index(db, run=run), edited(article(1)), download=2)
     assert newer.kind == "same"
     invalidated(db, run)
-    again = claim_version(index, article(1), visit=3)
+    again = claim_version(index, article(1), download=3)
     assert (again.kind, again.claim) == ("same", None)
     assert again.match.claim == old.claim.id
 
 
 def test_nothing_is_dropped_as_the_same_as_what_counts_no_more(db: Database) -> None:
     """The newest claim of an identity is read even where no key leads to it."""
-    run, index = Run.open(db), Index(db, known="drop")
+    run, index = Run.open(db), Index(db, rule=Rule(known="drop"))
     dead = Index(db, run=run)
-    dead.confirm(claim_version(dead, article(1), visit=1))
-    assert claim_version(index, article(1), visit=2).claim is None
+    dead.confirm(claim_version(dead, article(1), download=1))
+    assert claim_version(index, article(1), download=2).claim is None
     invalidated(db, run)
-    again = claim_version(index, article(1), visit=3)
+    again = claim_version(index, article(1), download=3)
     assert (again.kind, again.claim is not None) == ("unique", True)
 
 
@@ -85,7 +86,7 @@ def test_the_nearest_are_those_that_count(db: Database) -> None:
     assert [match.key for match in index.nearest(article(2))] == ["alive"]
 
 
-def test_nothing_is_foreseen_of_what_counts_no_more(db: Database) -> None:
+def test_no_preview_matches_what_counts_no_more(db: Database) -> None:
     run, index = Run.open(db), Index(db)
 
     def page(key: str) -> Document:
@@ -94,9 +95,9 @@ def test_nothing_is_foreseen_of_what_counts_no_more(db: Database) -> None:
 
     dead = Index(db, run=run)
     dead.confirm(*dead.execute([page("a")]))
-    assert index.foresee(page("b")).kind == "duplicate"
+    assert index.preview(page("b")).kind == "duplicate"
     invalidated(db, run)
-    assert index.foresee(page("b")).kind == "unique"
+    assert index.preview(page("b")).kind == "unique"
 
 
 def test_invalidated_equal_items_are_not_found(db: Database) -> None:
@@ -129,11 +130,11 @@ def test_invalidated_claims_make_no_key_hot(db: Database) -> None:
     alive = Index(db)
     invalidated(db, run)
     alive.execute(documents("alive")[:3])
-    assert alive.lookup.counts.hot_keys == alive.lookup.counts.exact_only == 0
+    assert alive.lookup.counts["index/hot_keys"] == alive.lookup.counts["index/exact_only"] == 0
     again = Index(db)
     again.execute(documents("others")[: HOT_KEY - 3])
     again.execute(documents("last")[-1:])
-    assert again.lookup.counts.hot_keys > 0, "the valid claims make it hot"
+    assert again.lookup.counts["index/hot_keys"] > 0, "the valid claims make it hot"
 
 
 def fill(db: Database, run: Run) -> tuple[Index, Any]:

@@ -12,9 +12,10 @@ from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import SchemeMismatch
+from scrapy_simhash.exceptions import FingerprintMismatch
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Claim, Document
+from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.verdict import Document, Verdict
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -40,10 +41,10 @@ def test_a_template_does_not_make_every_claim_read_all_of_its_pages(db: Database
     assert len(index) == len(documents)
     most = HOT_KEY + 10
     assert rows(db, schema.keys) <= most * index.lookup.keys.slots + len(documents)
-    assert index.lookup.counts.exact_only >= 90
-    before = index.lookup.counts.candidates
+    assert index.lookup.counts["index/exact_only"] >= 90
+    before = index.lookup.counts["index/candidates"]
     index.execute(claims=[Document(documents[0].sketch, "copy")])
-    assert index.lookup.counts.candidates - before <= most
+    assert index.lookup.counts["index/candidates"] - before <= most
 
 
 def test_an_exact_copy_of_a_page_with_hot_keys_is_found(db: Database) -> None:
@@ -57,7 +58,7 @@ def test_an_exact_copy_of_a_page_with_hot_keys_is_found(db: Database) -> None:
 
 def test_a_released_page_with_hot_keys_leaves_no_trace(db: Database) -> None:
     index, documents = same_template(db, HOT_KEY + 20)
-    shared_bands = [Claim(row.id, row) for row in stored_claims(db)]
+    shared_bands = [Verdict("unique", claim=row) for row in stored_claims(db)]
     index.execute(release=shared_bands)
     assert_no_trace(db)
     assert index.execute(claims=documents[-1:])[0].kind == "unique"
@@ -71,7 +72,7 @@ def test_a_page_with_one_band_of_its_own_is_still_found_among_hot_keys(db: Datab
     index, _ = same_template(db, HOT_KEY + 20)
     own = f"{article(0)} {article(1, 25)}"
     assert index.claim(own, key="own").kind == "unique"
-    assert index.lookup.counts.hot_keys > index.lookup.counts.exact_only
+    assert index.lookup.counts["index/hot_keys"] > index.lookup.counts["index/exact_only"]
     assert index.claim(edited(own), key="copy").match.key == "own"
 
 
@@ -81,18 +82,22 @@ def test_similarity_1_goes_on_finding_what_is_equal_where_its_only_band_is_hot(
     """Texts that differ in a few words of hundreds share their one band of 16 rows."""
     common = " ".join(f"w{number}" for number in range(300))
     texts = [f"{common} a{n} b{n} c{n} d{n}" for n in range(4 * HOT_KEY)]
-    index = Index(db, similarity=1)
+    index = Index(db, rule=Rule(similarity=1))
     kinds = [index.claim(text, key=f"first {n}").kind for n, text in enumerate(texts)]
     assert kinds.count("unique") > 3 * HOT_KEY
-    assert index.lookup.counts.exact_only > HOT_KEY
+    assert index.lookup.counts["index/exact_only"] > HOT_KEY
     again = {index.claim(text, key=f"again {n}").kind for n, text in enumerate(texts)}
     assert again == {"duplicate"}
 
 
 def test_the_keys_of_a_namespace_are_those_it_was_made_with(db: Database) -> None:
-    first = Index(db, namespace="one", candidates="blocks", distance=3, expected_size=100)
+    first = Index(
+        db, namespace="one", candidates="blocks", rule=Rule(distance=3), expected_size=100
+    )
     first.claim(7, key="a")
-    again = Index(db, namespace="one", candidates="blocks", distance=9, expected_size=10**9)
+    again = Index(
+        db, namespace="one", candidates="blocks", rule=Rule(distance=9), expected_size=10**9
+    )
     assert again.lookup.keys == first.lookup.keys
     assert again.claim(flipped(7, 9), key="b").kind == "duplicate"
 
@@ -100,7 +105,7 @@ def test_the_keys_of_a_namespace_are_those_it_was_made_with(db: Database) -> Non
 def test_keys_are_chosen_by_the_expected_size(db: Database) -> None:
     plans = {
         Index(
-            db, namespace=str(size), candidates="blocks", distance=8, expected_size=size
+            db, namespace=str(size), candidates="blocks", rule=Rule(distance=8), expected_size=size
         ).lookup.keys.id
         for size in (1000, 10**9)
     }
@@ -110,22 +115,25 @@ def test_keys_are_chosen_by_the_expected_size(db: Database) -> None:
 def test_bands_for_more_alike_pages_are_taken_with_a_warning(
     db: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
-    Index(db, similarity=1)
+    Index(db, rule=Rule(similarity=1))
     assert not caplog.records
-    assert Index(db, similarity=0.8).lookup.keys.id == Index(db, similarity=1).lookup.keys.id
+    assert (
+        Index(db, rule=Rule(similarity=0.8)).lookup.keys.id
+        == Index(db, rule=Rule(similarity=1)).lookup.keys.id
+    )
     assert "Reset the namespace" in caplog.text
 
 
 def test_keys_that_cannot_serve_the_settings_are_refused_with_what_to_do(db: Database) -> None:
     Index(db, namespace="bands")
-    Index(db, namespace="blocks", candidates="blocks", distance=1, expected_size=100)
+    Index(db, namespace="blocks", candidates="blocks", rule=Rule(distance=1), expected_size=100)
     for namespace, distance, why in [
         ("bands", 3, "these settings need 'blocks "),
         ("blocks", 60, "lookups"),
     ]:
         with pytest.raises(
-            SchemeMismatch, match=f"'{namespace}' was made with the keys"
+            FingerprintMismatch, match=f"'{namespace}' was made with the keys"
         ) as refused:
-            Index(db, namespace=namespace, candidates="blocks", distance=distance)
+            Index(db, namespace=namespace, candidates="blocks", rule=Rule(distance=distance))
         assert why in str(refused.value)
         assert "Use another namespace, the old settings, or start over" in str(refused.value)

@@ -77,7 +77,7 @@ def test_what_strangers_name_is_claimed_dropped_and_kept_like_anything(
 
 def test_identities_that_are_stored_alike_are_two(db: Database) -> None:
     index = Index(db)
-    one, other = (index.document(article(1), key=key, visit=1) for key in ("a\ud800", "a\ud801"))
+    one, other = (index.document(article(1), key=key, download=1) for key in ("a\ud800", "a\ud801"))
     index.confirm(*index.execute(claims=[one]))
     assert [verdict.kind for verdict in index.execute(claims=[other])] == ["duplicate"]
 

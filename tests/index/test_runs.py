@@ -19,6 +19,7 @@ from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index import recovery, runs
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, WATCH, Recovery
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Duplicate
 
@@ -311,7 +312,7 @@ def test_a_run_that_closed_well_is_left_alone(db: Database) -> None:
     closed = row(db, index.run)
     assert closed.reason == "finished"
     assert closed.stats == '{"items": 1}'
-    assert closed.invalidated == schema.NONE_INVALIDATED
+    assert closed.invalidated == schema.Invalidated.NONE
 
 
 @pytest.mark.parametrize(("on_crash", "left"), [("release", 0), ("keep", 1)])
@@ -528,7 +529,7 @@ def test_thousands_of_claims_in_several_namespaces_are_deleted_in_small_steps(
 ) -> None:
     run = Run.open(db)
     for name in ("one", "two"):
-        index = Index(db, namespace=name, run=run, candidates="blocks", distance=0)
+        index = Index(db, namespace=name, run=run, candidates="blocks", rule=Rule(distance=0))
         index.claim_many({"fingerprint": n, "key": str(n)} for n in range(1100))
     run.mark(process=GONE)
     after = Run.open(db)

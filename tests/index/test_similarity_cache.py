@@ -13,8 +13,9 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.features.shingles import minhash
 from scrapy_simhash.index import similarity_cache
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
-from scrapy_simhash.index.verdict import Claimant, Document, Row
+from scrapy_simhash.index.verdict import ClaimRow, Document
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import Folded
@@ -45,7 +46,7 @@ def similarity(one: str, other: str) -> float:
 
 @on_every_engine
 def test_where_texts_are_kept_a_match_has_the_true_similarity(db: Database) -> None:
-    index = Index(db, similarity=0.8)
+    index = Index(db, rule=Rule(similarity=0.8))
     texts = [edited(article(0, 300), edits) for edits in (0, 4, 12, 15)]
     verdicts = index.claim_many({"text": text, "key": text} for text in texts)
     assert [verdict.kind for verdict in verdicts] == ["unique", *["duplicate"] * 3]
@@ -59,7 +60,7 @@ def test_where_texts_are_kept_a_match_has_the_true_similarity(db: Database) -> N
 
 @on_every_engine
 def test_where_no_text_is_kept_it_is_an_estimate_and_marked_as_one(db: Database) -> None:
-    index = Index(db, similarity=0.8, text_budget=0)
+    index = Index(db, rule=Rule(similarity=0.8), text_budget=0)
     text = article(0, 300)
     index.claim(text, key="a")
     for edits, kind in ((0, "duplicate"), (6, "unique")):
@@ -92,7 +93,7 @@ def test_what_is_near_by_its_distance_and_not_by_its_shingles_is_unique(db: Data
 def test_a_scheme_without_shingles_is_asked_for_a_distance_and_tells_what_that_means(
     blocks: Callable[..., Index],
 ) -> None:
-    index = blocks(distance=6)
+    index = blocks(rule=Rule(distance=6))
     index.claim(0, key="a")
     match = index.claim(0b111, key="b").match
     assert match.distance == 3
@@ -130,9 +131,9 @@ def test_a_text_that_many_things_have_does_not_make_every_claim_read_all_of_them
     index = Index(db)
     for start in range(0, 3 * HOT_KEY, 60):
         index.execute([product(index, n) for n in range(start, start + 60)])
-    before = index.lookup.counts.candidates
+    before = index.lookup.counts["index/candidates"]
     index.execute([product(index, 9999)])
-    assert index.lookup.counts.candidates - before <= HOT_KEY + 60
+    assert index.lookup.counts["index/candidates"] - before <= HOT_KEY + 60
 
 
 def test_of_texts_above_the_similarity_asked_for_hardly_one_is_not_compared() -> None:
@@ -177,9 +178,9 @@ def new_cache() -> SimilarityCache:
     return SimilarityCache(SCHEME, lambda: None)
 
 
-def row_of(document: Document, number: int) -> Row:
+def row_of(document: Document, number: int) -> ClaimRow:
     index = Index("sqlite://")
-    (row,) = index.lookup.batch([document], Claimant(1, 1)).rows
+    (row,) = index.lookup.batch([document], ClaimRow()).rows
     index.close()
     return row._replace(id=number)
 
@@ -217,7 +218,7 @@ def test_unknown_pairs_have_no_similarity() -> None:
 def test_the_least_recently_used_is_evicted_and_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(similarity_cache, "_MOST", 2500)
+    monkeypatch.setattr(similarity_cache, "_MOST_BYTES", 2500)
     texts = {number: article(number) for number in range(10)}
     cache, reader = new_cache(), Texts(texts)
     mine = document_of(article(0))
@@ -232,7 +233,7 @@ def test_the_least_recently_used_is_evicted_and_read_again(
 
 
 def test_a_text_too_long_to_be_remembered_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(similarity_cache, "_MOST", 50)
+    monkeypatch.setattr(similarity_cache, "_MOST_BYTES", 50)
     cache, reader = new_cache(), Texts({1: article(1)})
     read(cache, reader, [1])
     mine = document_of(article(1))

@@ -109,7 +109,7 @@ def test_what_mariadb_refuses_for_its_size_is_told_apart_from_an_outage(db: Data
         verdict = index.claim(article(1), key="c")
         started = time.monotonic()
         with pytest.raises(TooLarge):
-            index.execute(duplicates=[copy], confirm=[verdict.claim] if verdict.claim else ())
+            index.execute(duplicates=[copy], confirm=[verdict])
         assert time.monotonic() - started < 5
         index.confirm(verdict)
         assert index.claim(article(1), key="d").kind == "duplicate"

@@ -20,6 +20,7 @@ from scrapy_simhash.db import schema, statements
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, Duplicate
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
@@ -82,9 +83,9 @@ def test_an_own_version_whose_commit_was_answered_by_silence_is_still_the_same(
     db: Database,
 ) -> None:
     index = Index(db)
-    index.confirm(claim_version(index, article(1), visit=1))
+    index.confirm(claim_version(index, article(1), download=1))
     lost = fail_after_commit(db, lost_connection(db))
-    again = claim_version(index, edited(article(1)), visit=2)
+    again = claim_version(index, edited(article(1)), download=2)
     assert lost
     assert again.kind == "same"
     assert again.claim is not None
@@ -103,30 +104,30 @@ def test_a_duplicate_whose_commit_was_answered_by_silence_is_kept_once(db: Datab
 def test_a_copy_that_outlived_its_original_is_claimed_once(db: Database) -> None:
     """Its claim is as old as the copy; a retry must know it as its own, to be released."""
     url = db.url.render_as_string(hide_password=False)
-    with Index(url, known="pass") as index:
+    with Index(url, rule=Rule(known="pass")) as index:
         index.confirm(claim_version(index, article(1), "a"))
-        copy = claim_version(index, article(1), "b", visit=2)
-        document = Document(index.scheme.sketch(article(1)), "b", visit=2, text=article(1))
+        copy = claim_version(index, article(1), "b", download=2)
+        document = Document(index.scheme.sketch(article(1)), "b", download=2, text=article(1))
         index.execute(duplicates=[Duplicate(document, copy.match, "drop", b"x", "dict")])
-    with Index(url, known="pass") as index:
+    with Index(url, rule=Rule(known="pass")) as index:
         lost = fail_after_commit(index.database, lost_connection(db))
-        verdict = claim_version(index, article(1), "b", visit=3)
+        verdict = claim_version(index, article(1), "b", download=3)
         assert lost
-        assert (verdict.kind, verdict.claim.before) == ("unique", None)
+        assert (verdict.kind, verdict.has_old_claim) == ("unique", False)
         index.release(verdict)
-        assert claim_version(index, article(1), "c", visit=4).kind == "unique"
+        assert claim_version(index, article(1), "c", download=4).kind == "unique"
 
 
 def test_a_duplicate_that_was_moved_to_a_run_is_recorded_once(db: Database) -> None:
     url = db.url.render_as_string(hide_password=False)
     for visit in range(1, 4):
-        with Index(url, known="drop") as index:
-            claimed = claim_version(index, article(1), "a", visit=2 * visit)
-            index.execute(confirm=[claimed.claim] if claimed.claim else [])
-            copy = claim_version(index, article(1), "b", visit=2 * visit + 1)
+        with Index(url, rule=Rule(known="drop")) as index:
+            claimed = claim_version(index, article(1), "a", download=2 * visit)
+            index.execute(confirm=[claimed])
+            copy = claim_version(index, article(1), "b", download=2 * visit + 1)
             lost = fail_after_commit(index.database, lost_connection(db)) if visit == 3 else [1]
             text = article(1)
-            document = Document(index.scheme.sketch(text), "b", visit=2 * visit + 1, text=text)
+            document = Document(index.scheme.sketch(text), "b", download=2 * visit + 1, text=text)
             index.execute(duplicates=[Duplicate(document, copy.match, "drop", b"x", "dict")])
             assert lost
         assert rows(db, schema.duplicates) == 1

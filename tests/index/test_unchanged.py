@@ -8,6 +8,7 @@ import pytest
 from loopback import prose
 
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
@@ -69,12 +70,13 @@ def statuses(path: Path, texts: tuple[str, str], similarity: float = 1.0) -> lis
     found = []
     for visit, words in enumerate(texts, 1):
         text = f"{prose(1, 120)}\n{words}\n{prose(2, 40)}\n{words}"
-        with Index(f"sqlite:///{path}", known="drop", change_similarity=similarity) as index:
-            document = Document(index.scheme.sketch(text), "a", visit=visit, text=text)
+        with Index(
+            f"sqlite:///{path}", rule=Rule(known="drop", change_similarity=similarity)
+        ) as index:
+            document = Document(index.scheme.sketch(text), "a", download=visit, text=text)
             (verdict,) = index.execute(claims=[document])
-            index.execute(confirm=[verdict.claim] if verdict.claim else [])
-            assert verdict.change is not None
-            found.append(verdict.change.status)
+            index.execute(confirm=[verdict])
+            found.append(verdict.status)
     return found
 
 
@@ -108,14 +110,15 @@ def test_a_field_that_is_ignored_from_now_on_makes_no_version(
         facts = Facts.of(
             {name: Folded(Evidence.TEXT, f"t:{value}") for name, value in fields.items()}
         )
-        with Index(f"sqlite:///{tmp_path}/index.db", known="drop", ignored=ignored) as index:
+        with Index(
+            f"sqlite:///{tmp_path}/index.db", rule=Rule(known="drop", ignored=ignored)
+        ) as index:
             text = prose(1, 120)
             sketch = index.scheme.sketch(text)
-            document = Document(sketch, "a", visit=visit, text=text, facts=facts)
+            document = Document(sketch, "a", download=visit, text=text, facts=facts)
             (verdict,) = index.execute(claims=[document])
-            index.execute(confirm=[verdict.claim] if verdict.claim else [])
-            assert verdict.change is not None
-            found.append(verdict.change.status)
+            index.execute(confirm=[verdict])
+            found.append(verdict.status)
     assert found == ["new", status]
 
 
@@ -123,11 +126,12 @@ def test_a_change_of_a_value_that_is_not_kept_has_a_name(tmp_path: Path) -> None
     changes = []
     for visit in (1, 2):
         facts = Facts.of({"author": Folded(Evidence.TEXT, f"t:{visit}")})
-        with Index(f"sqlite:///{tmp_path}/index.db", known="drop") as index:
+        with Index(f"sqlite:///{tmp_path}/index.db", rule=Rule(known="drop")) as index:
             text = prose(1, 120)
-            document = Document(index.scheme.sketch(text), "a", visit=visit, text=text, facts=facts)
+            document = Document(
+                index.scheme.sketch(text), "a", download=visit, text=text, facts=facts
+            )
             (verdict,) = index.execute(claims=[document])
-            index.execute(confirm=[verdict.claim] if verdict.claim else [])
-            changes.append(verdict.change)
-    assert changes[1] is not None
-    assert changes[1].fields == {"(others)": (None, None)}
+            index.execute(confirm=[verdict])
+            changes.append(verdict.fields)
+    assert changes[1] == {"(others)": (None, None)}

@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import (
     delete_outdated,
@@ -31,7 +32,7 @@ def test_claims_older_than_asked_expire_unless_they_were_seen_again(db: Database
     index.confirm(claim_version(index, article(1), key="old"))
     index.confirm(claim_version(index, article(2), key="seen again"))
     db.now = lambda: now + 1000  # type: ignore[method-assign]
-    assert claim_version(index, article(2), key="seen again", visit=2).kind == "same"
+    assert claim_version(index, article(2), key="seen again", download=2).kind == "same"
     index.claim(article(3), key="new")
     assert expire_claims(index, now + 500) == 1
     assert len(index) == 2
@@ -73,8 +74,8 @@ def test_an_orphan_is_not_forgotten(db: Database) -> None:
 def test_what_changed_is_forgotten_with_the_texts_kept_for_it(db: Database) -> None:
     for visit in (1, 2, 3):
         run = Run.open(db)
-        index = Index(db, run=run, known="drop")
-        index.confirm(claim_version(index, f"{article(1)} version {visit}", visit=visit))
+        index = Index(db, run=run, rule=Rule(known="drop"))
+        index.confirm(claim_version(index, f"{article(1)} version {visit}", download=visit))
         delete_outdated(index)
         run.close(settled=True, reason="finished")
     assert (len(index), rows(db, schema.texts), rows(db, schema.changes)) == (1, 3, 2)
@@ -92,7 +93,7 @@ def test_what_changed_is_forgotten_with_the_texts_kept_for_it(db: Database) -> N
 
 
 def test_thousands_of_claims_expire(blocks: Callable[..., Index]) -> None:
-    index = blocks(distance=0)
+    index = blocks(rule=Rule(distance=0))
     index.claim_many({"fingerprint": n, "key": str(n)} for n in range(2100))
     assert expire_claims(index, index.database.now() + 1) == 2100
     assert len(index) == 0
@@ -100,9 +101,9 @@ def test_thousands_of_claims_expire(blocks: Callable[..., Index]) -> None:
 
 
 def test_a_reset_forgets_one_namespace(db: Database) -> None:
-    index, other = Index(db, namespace="one", known="drop"), Index(db, namespace="two")
+    index, other = Index(db, namespace="one", rule=Rule(known="drop")), Index(db, namespace="two")
     for visit, text in enumerate((article(5), edited(article(5)))):
-        index.confirm(claim_version(index, text, key="changed", visit=visit + 1))
+        index.confirm(claim_version(index, text, key="changed", download=visit + 1))
     assert rows(db, schema.changes) == 1
     remember(index, 1)
     other.claim(article(1), key="a")
@@ -133,8 +134,8 @@ def test_who_still_holds_a_namespace_that_was_reset_goes_on_in_the_new_one(
     }
     document = index.document(article(0), key="copy")
     index.execute(
-        confirm=[stored.claim],
-        release=[dropped.claim],
+        confirm=[stored],
+        release=[dropped],
         duplicates=[Duplicate(document, copy.match, "drop", b"item", "dict")],
     )
     assert "was reset while in use" in caplog.text

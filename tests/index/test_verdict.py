@@ -6,12 +6,10 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
-from scrapy_simhash.index.batch import make_batch
-from scrapy_simhash.index.verdict import Claimant, Document
-from scrapy_simhash.keys.bands import Bands
+from scrapy_simhash.index.batch import packed_text
+from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.simhash.shingles import Shingles
 from scrapy_simhash.text.packed import unpack_text
 
@@ -44,8 +42,6 @@ def test_a_text_is_kept_as_it_was_packed_before():
         Document(Shingles().sketch(text), f"key {number}", text=text, packed=packed)
         for number, packed in enumerate([None, b"packed before"])
     ]
-    how = {"flips": [np.zeros(1, np.int32)], "width": 16, "limit": 0}
-    batch = make_batch(documents, Claimant(1, 1), Bands(1, 1), keep_texts=True, **how)
-    kept, packed = batch.texts
+    kept, packed = map(packed_text, documents)
     assert unpack_text(kept)[0] == text
     assert packed == b"packed before"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.keys.plan import choose_keys, choose_limits
 from scrapy_simhash.simhash.shingles import Shingles
 
@@ -25,7 +26,7 @@ class WithDistance(Own):
 
 def test_a_scheme_of_ones_own_with_shingles_has_bands() -> None:
     assert choose_keys(Own(), 0.9, None, "auto").id == "bands 6x6"
-    with Index("sqlite://", scheme=Own()) as index:
+    with Index("sqlite://", rule=Rule(scheme=Own())) as index:
         text = "so many words that there are more than eight pairs of them in this one text"
         assert index.claim(text, key="1").kind == "unique"
         assert index.claim(text, key="2").kind == "duplicate"

@@ -119,11 +119,10 @@ def hostile(address, tmp_path):
 
 def written(address, folder, *, similarity=None, limit=0, name=None, **options):
     path = folder / "report.html"
+    rule = Rule(distance=limit) if similarity is None else Rule(similarity=similarity)
     database = Database(address)
     try:
-        write_report(
-            read_report(choose_namespace(database, name), Rule(limit, similarity), **options), path
-        )
+        write_report(read_report(choose_namespace(database, name), rule, **options), path)
     finally:
         database.close()
     return path
@@ -252,7 +251,7 @@ def test_every_engine_gives_the_same(tmp_path, engine):
     ],
 )
 def test_the_threshold_is_shown(address, tmp_path, options, sentence):
-    with Index(address, distance=3, scheme="keywords") as index:
+    with Index(address, rule=Rule(distance=3, scheme=load_scheme("keywords"))) as index:
         text = prose(1, 200)
         remember(index, "http://b.test/1", text, "http://a.test/1", text)
     assert sentence in written(address, tmp_path, **options).read_text("utf-8")

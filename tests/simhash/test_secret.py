@@ -10,6 +10,7 @@ from loopback import prose
 from scrapy_simhash.classic.hashes import HASHES, with_secret
 from scrapy_simhash.classic.scheme import Keywords
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.item.content import read_item
 from scrapy_simhash.item.evidence import Relation
 from scrapy_simhash.item.facts import conflict
@@ -96,9 +97,9 @@ class OwnWithSecret(Own):
 def test_a_scheme_of_your_own_is_used_as_it_is_unless_it_takes_a_secret() -> None:
     own = Own()
     assert keyed(own, ONE) is own
-    with Index("sqlite://", scheme=own, distance=3) as index:
+    with Index("sqlite://", rule=Rule(scheme=own, distance=3)) as index:
         assert index.scheme is own
-    with Index("sqlite://", scheme=OwnWithSecret(), distance=3) as index:
+    with Index("sqlite://", rule=Rule(scheme=OwnWithSecret(), distance=3)) as index:
         assert index.scheme.secret == index.database.secret
         assert index.scheme.id.endswith(key_part(index.database.secret))
 

@@ -91,7 +91,7 @@ class Writer:
                 except IndexUnavailable:
                     self._outcome.not_kept_aside += 1
             if verdict.claim is not None:
-                self._worker.confirm("overload", verdict.claim)
+                self._worker.confirm("overload", verdict)
 
 
 @contextmanager
