@@ -17,7 +17,7 @@ from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.pairs import Change
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.item.quality import address_of, lister_of
+from scrapy_simhash.item.quality import item_url, lister_of
 from scrapy_simhash.text.packed import unpack_bytes
 
 #: What may have happened to a thing.
@@ -108,7 +108,7 @@ def _change(row: Row[Any]) -> Change:
         fields = {}
     return Change(
         row.status,
-        address_of(row.key, row.place),
+        item_url(row.key, row.place),
         row.created,
         row.run,
         row.moved_from,
@@ -146,7 +146,7 @@ def _new(namespace: NamespaceRow, window: Window) -> Iterator[Change]:
                 seen.add(found.origin)
                 if found.id == found.origin and found.id in changed:
                     continue
-                url = address_of(found.key, found.url)
+                url = item_url(found.key, found.url)
                 yield Change("new", url, found.created, found.run, lister=lister_of(found.key))
 
 

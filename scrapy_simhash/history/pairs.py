@@ -33,7 +33,7 @@ from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.item.facts import Values, without_repeated
-from scrapy_simhash.item.quality import address_of, lister_of
+from scrapy_simhash.item.quality import item_url, lister_of
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
@@ -107,8 +107,8 @@ class Pair(NamedTuple):
     @property
     def addresses(self) -> tuple[str, str | None]:
         """The addresses of both items."""
-        other = self.original_key and address_of(self.original_key, self.original or "")
-        return address_of(self.key, self.url), other
+        other = self.original_key and item_url(self.original_key, self.original or "")
+        return item_url(self.key, self.url), other
 
 
 class Change(NamedTuple):
@@ -321,7 +321,7 @@ def find_addresses(
             query = select(table.c.key, url).where(*conditions, or_(*holds)).distinct()
             rows = namespace.read(query.order_by(url).limit(limit))
             found |= {
-                (namespace.name, row.key if lister_of(row.key) else address_of(row.key, row.url))
+                (namespace.name, row.key if lister_of(row.key) else item_url(row.key, row.url))
                 for row in rows
             }
     return sorted(found)[:limit]

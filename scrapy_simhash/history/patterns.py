@@ -17,7 +17,7 @@ from scrapy_simhash.features.shingles import distinct, mix64
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.item.addresses import Address
+from scrapy_simhash.item.urls import UrlParts
 from scrapy_simhash.visible import plural
 
 #: The number of duplicate pages from which a part is shown.
@@ -38,7 +38,7 @@ class Pattern(NamedTuple):
     pages are equal if the duplicates among them are duplicates of the others' items, and of nothing
     else. An item kept because a field differs is not equal.
 
-    The part is named as :class:`~scrapy_simhash.item.addresses.Address` does. The
+    The part is named as :class:`~scrapy_simhash.item.urls.UrlParts` does. The
     numbers count the URLs with it, the URLs in groups of two or more, these groups, and the groups
     whose pages are not equal. The example is cut to 2,000 characters.
     """
@@ -150,13 +150,13 @@ class _Seen:
         self._examples: list[str] = []
 
     def add(self, url: str, claim: int) -> None:
-        address = Address.of(url)
+        address = UrlParts.of(url)
         if address is None or len(self._parts) > _MOST:
             return
         whole = hash(address.without(()))
         self._addresses.append(whole)
         self._claims.append(claim)
-        for part in address.parts():
+        for part in address.names():
             number = self._number(part, url)
             if number is not None:
                 self._parts.append(number)

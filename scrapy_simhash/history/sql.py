@@ -11,7 +11,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.invalidated import is_valid
-from scrapy_simhash.item.quality import QualitySignals, address_of
+from scrapy_simhash.item.quality import QualitySignals, item_url
 
 
 class NamespaceRow(NamedTuple):
@@ -73,7 +73,7 @@ def drops_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnElem
 
 def quality_of(packed: Any, key: Any, url: Any) -> QualitySignals:
     """The quality signals of a row."""
-    return QualitySignals.unpack(bytes(packed), address_of(key, url))
+    return QualitySignals.unpack(bytes(packed), item_url(key, url))
 
 
 def read(database: Database, query: Select[Any], **numbers: Iterable[int]) -> Sequence[Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.quality import QualitySignals, address_of
+from scrapy_simhash.item.quality import QualitySignals, item_url
 from scrapy_simhash.simhash.measure import BITS, similarity_at
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Match:
     @property
     def quality(self) -> QualitySignals:
         """Quality signals, to compare it with copies."""
-        return QualitySignals.unpack(self.row.quality, address_of(self.key, self.url))
+        return QualitySignals.unpack(self.row.quality, item_url(self.key, self.url))
 
     @property
     def group(self) -> str:
@@ -307,7 +307,7 @@ class Document:
     @property
     def quality(self) -> QualitySignals:
         """Quality signals, to compare it with copies."""
-        address = address_of(self.key, self.url)
+        address = item_url(self.key, self.url)
         return QualitySignals(address, len(self.text or ""), self.published, self.canonical)
 
 

@@ -1,4 +1,4 @@
-"""Quality signals: which of two copies is the better one.
+"""Quality signals: which of two copies is better.
 
 Each criterion ranks a copy by a number, lower is better; the next criterion breaks ties.
 """
@@ -10,23 +10,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
-from scrapy_simhash.item.addresses import is_page, site
 from scrapy_simhash.item.names import Mark, name_of
 from scrapy_simhash.item.times import moment_of
+from scrapy_simhash.item.urls import alone, is_page_url, site
 
+# The rank of a copy that lacks what a criterion compares: behind all others.
 _LAST = (1 << 62) - 1
-# Characters of a value that may be an address.
-_ADDRESS = 8192
+# Characters of a value that may be a URL.
+_LONGEST_URL = 8192
 _OWN_SITE = "own-site="
 _NAMES = ("https", "canonical", "longest", "earliest", "shortest-url")
 _PACKED = struct.Struct("<qI?")
 
 
 class QualitySignals(NamedTuple):
-    """What may make one copy better than another.
+    """What may make one of two copies better.
 
-    That is its address, "" if it has none, the characters of its text, when it was published, in
-    seconds since the epoch, and whether it declares its address the canonical one.
+    Attributes:
+        url: its URL; "" if it has none.
+        length: the characters of its text.
+        published: when it was published, in seconds since the epoch; None if that is not known.
+        canonical: whether it declares its URL the canonical one.
     """
 
     url: str = ""
@@ -35,13 +39,13 @@ class QualitySignals(NamedTuple):
     canonical: bool = False
 
     def packed(self) -> bytes:
-        """All but the address, as bytes."""
+        """All but the URL, as bytes."""
         published = _LAST if self.published is None else self.published
         return _PACKED.pack(published, min(self.length, 0xFFFFFFFF), self.canonical)
 
     @classmethod
     def unpack(cls, packed: bytes, url: str) -> Self:
-        """The reverse of `packed`; only the address where the bytes are damaged."""
+        """Reverse `packed`; of damaged bytes nothing but the URL is known."""
         if len(packed) != _PACKED.size:
             return cls(url)
         published, length, canonical = _PACKED.unpack(packed)
@@ -50,13 +54,18 @@ class QualitySignals(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """What a copy is preferred by: as the user wrote it, and the site that it names, if any."""
+    """A reason to prefer a copy.
+
+    Attributes:
+        name: the criterion as the user wrote it.
+        own_site: the site that it names; "" if it names none.
+    """
 
     name: str
     own_site: str = ""
 
     def rank(self, signals: QualitySignals) -> int:
-        """A number of 63 bits for a copy, lower is better."""
+        """A number of 63 bits for a copy; lower is better."""
         match self.name:
             case "https":
                 return int(not signals.url.lower().startswith("https://"))
@@ -94,44 +103,44 @@ def ranks_of(criteria: Sequence[Criterion], signals: QualitySignals) -> tuple[in
 
 
 def better_by(
-    criteria: Sequence[Criterion], signals: QualitySignals, others: QualitySignals
+    criteria: Sequence[Criterion], new: QualitySignals, old: QualitySignals
 ) -> str | None:
-    """The criterion by which a copy is better than another one; None if it is not."""
+    """The criterion by which a new copy is better than the old one; None if it is not better."""
     for criterion in criteria:
-        mine, theirs = criterion.rank(signals), criterion.rank(others)
-        if mine != theirs:
-            return criterion.name if mine < theirs else None
+        new_rank, old_rank = criterion.rank(new), criterion.rank(old)
+        if new_rank != old_rank:
+            return criterion.name if new_rank < old_rank else None
     return None
 
 
-def address_of(key: str, url: str) -> str:
-    """The address of an item: that in its identity key, if there is one, else that of its page."""
-    address = key.partition(" ")[2] or key
-    return address if address.startswith(("http://", "https://")) else url
+def item_url(key: str, page_url: str) -> str:
+    """The URL of an item: the one in its identity key, if there is one, else that of its page."""
+    url = key.partition(" ")[2] or key
+    return url if url.startswith(("http://", "https://")) else page_url
 
 
 def lister_of(key: str) -> str:
-    """The site that lists an item under the address of another site (see `key_on`); else ""."""
-    lister, _, address = key.partition(" ")
-    return lister if address_of(address, "") else ""
+    """The site that lists an item whose URL is of a different site (see `key_on`); else ""."""
+    lister, _, url = key.partition(" ")
+    return lister if item_url(url, "") else ""
 
 
 def published_first(fields: Mapping[str, Any]) -> int | None:
-    """The earliest date of publication among flat fields, on the first level; epoch seconds."""
+    """The earliest date of publication in the first level of flat fields, in epoch seconds."""
     moments = (moment_of(value) for value in _marked(fields, "published"))
     return min((int(moment) for moment in moments if moment is not None), default=None)
 
 
-def is_canonical(fields: Mapping[str, Any], addresses: Iterable[str | None]) -> bool:
-    """Whether an item declares one of its own addresses the canonical one."""
+def is_canonical(fields: Mapping[str, Any], own_urls: Iterable[str | None]) -> bool:
+    """Whether an item declares one of its own URLs the canonical one."""
     declared = next(_marked(fields, "canonical"), None)
-    if not isinstance(declared, str) or len(declared) > _ADDRESS:
+    if not isinstance(declared, str) or len(declared) > _LONGEST_URL:
         return False
-    return any(is_page(declared.strip(), address) for address in addresses if address)
+    return any(is_page_url(declared.strip(), url) for url in own_urls if url)
 
 
 def _marked(fields: Mapping[str, Any], mark: Mark) -> Iterator[Any]:
-    """The values of fields on the first level, also in lists of one, as item loaders make them."""
+    """Yield the values on the first level whose names have a mark."""
     for name, value in fields.items():
         if mark in name_of(name).marks and "." not in name:
-            yield value[0] if isinstance(value, list) and len(value) == 1 else value
+            yield alone(value)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from scrapy_simhash.features.tokens import listed
-from scrapy_simhash.item.languages import UNSPACED, ago, one_of, pattern, phrases
+from scrapy_simhash.item.languages import UNSPACED, ago, any_of, pattern, phrases
 from scrapy_simhash.item.numbers import MAX_TEXT, plain, without_times
 
 # One word of snake_case, camelCase or plain text.
@@ -35,7 +35,7 @@ _ANY = re.compile(".*", re.DOTALL)
 _COUNTED = phrases("counted")
 _LABELS = phrases("labels")
 _ALONE = phrases("alone")
-_LISTED = one_of(word.replace(" ", "_") for word in _COUNTED | _LABELS | _ALONE)
+_LISTED = any_of(word.replace(" ", "_") for word in _COUNTED | _LABELS | _ALONE)
 # In scripts without spaces, the longest first; and what may stand behind.
 _COUNTED_CJK = pattern("counted", *UNSPACED)
 _NUMBER_OF_CJK = "(?:次数|次數|人数|人數|数|數|数量|量|수)?"
@@ -180,12 +180,12 @@ _COUNTED_BEHIND = _COUNTED | _STOCKED
 _FILLERS = phrases("fillers") | _TIMES
 # Chinese, Japanese and Korean. A time may also be one before an event, and a number one of a word.
 _BEHIND_CJK = re.compile(
-    rf" ?[次人条條个個则則件回]? ?(?:{_COUNTED_CJK})|(?: ?(?:{one_of(ago('zh'))}))"
+    rf" ?[次人条條个個则則件回]? ?(?:{_COUNTED_CJK})|(?: ?(?:{any_of(ago('zh'))}))"
 )
 # In Chinese and Japanese a space ends what stands before it, in Korean a word.
 _ENDS_CJK = rf"(?:(?= ?(?:{_COUNTED_CJK}))|(?![^\W\d_a-zA-Z]| [가-힣]))"
 _DONE_CJK = "に? ?(?:更新|投稿|公開|업데이트|수정|등록|작성)"
-_AGO_CJK = re.compile(rf" ?(?:{one_of(ago('ja', 'ko'))})(?:{_DONE_CJK})?{_ENDS_CJK}")
+_AGO_CJK = re.compile(rf" ?(?:{any_of(ago('ja', 'ko'))})(?:{_DONE_CJK})?{_ENDS_CJK}")
 _BEFORE_CJK = re.compile(rf"(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}[ \n]?[:(]?[ \n]?$")
 _COUNTER_CJK = re.compile(
     rf"(?: ?[次人条條个個则則件]| ?[回개회건]|(?! ?[次人条條个個则則件回개회건])){_ENDS_CJK}"

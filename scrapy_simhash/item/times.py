@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from scrapy_simhash.features.tokens import listed, normal
-from scrapy_simhash.item.languages import UNSPACED, ago, one_of, pattern, phrases
+from scrapy_simhash.item.languages import UNSPACED, ago, any_of, pattern, phrases
 
 _LENGTH = 64  # characters of a date, at most
 _MONTHS = {
@@ -83,14 +83,14 @@ _RECENT = 600.0
 _MANY = r"(?:\d{1,3}|an?|one|eine[mnr]?|une?|una)"
 _AGO = re.compile(
     rf"(?:(?:posted|published|updated|about|{pattern('changed')}) )*+(?:"
-    rf"(?:{_MANY} ?)?(?:{one_of(ago(weeks=False))})"
-    rf"|{_MANY} ?(?:{one_of(ago(*UNSPACED, weeks=False))})"
+    rf"(?:{_MANY} ?)?(?:{any_of(ago(weeks=False))})"
+    rf"|{_MANY} ?(?:{any_of(ago(*UNSPACED, weeks=False))})"
     rf"|(?:{pattern('since')}) {_MANY} ?(?:{pattern('units')})\.?"
     r"|just now|gerade eben|刚刚|刚才)"
 )
 # Rules out most values in ASCII.
 _MAY_BE_AGO = re.compile(
-    one_of(one for one in phrases("ago") | phrases("since") | {"now", "eben"} if one.isascii()),
+    any_of(one for one in phrases("ago") | phrases("since") | {"now", "eben"} if one.isascii()),
     re.IGNORECASE,
 ).search
 _TODAY = re.compile(

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy_simhash.db.values import SAME
-from scrapy_simhash.item.addresses import same_site, split_url, view_of
+from scrapy_simhash.item.urls import same_site, split_url, view_of
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from scrapy_simhash.history.pairs import KEPT, Change, Pair, differing_values, with_contents
-from scrapy_simhash.item.addresses import site
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.report.subject import Subject

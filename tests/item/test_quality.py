@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.item.content import ItemContent, read_item
-from scrapy_simhash.item.quality import QualitySignals, address_of, better_by, criteria_of, ranks_of
+from scrapy_simhash.item.quality import QualitySignals, better_by, criteria_of, item_url, ranks_of
 
 ADDRESS = "https://news.test/a"
 
@@ -92,8 +92,8 @@ def test_what_can_not_be_unpacked_speaks_for_nothing():
 
 
 def test_an_identity_key_that_is_an_address_is_recognised():
-    assert address_of("https://a.test/1", "http://list.test/") == "https://a.test/1"
-    assert address_of("5f2e", "http://page.test/") == "http://page.test/"
+    assert item_url("https://a.test/1", "http://list.test/") == "https://a.test/1"
+    assert item_url("5f2e", "http://page.test/") == "http://page.test/"
 
 
 @pytest.mark.parametrize(
