@@ -23,23 +23,17 @@ _PARAMETER = re.compile(
     rf"((?:(?!{_PERCENT}(?:3f|26|3b|23|3d))[^=?&;#\s\"<>])*+)(=|{_PERCENT}3d)",
     re.IGNORECASE,
 )
-
-
-def _value_before(signs: str, codes: str) -> re.Pattern[str]:
-    """A regular expression for "=" and a value before one of these signs, plain or encoded.
-
-    Behind "%3D" or "%253D", the value also ends before a sign that is encoded as often or less.
-    """
-    return re.compile(
-        r"(?:=|%(?P<up>(?:25){0,3})3d)"
-        rf"(?:(?(up)(?!%(?:(?P=up))?(?:{codes})))[^{signs}\s\"<>])++",
-        re.IGNORECASE,
-    )
-
-
-_VALUE = _value_before("&;#", "26|3b|23")
+# "=" and the value before one of these signs. Behind "%3D" or "%253D", the value also ends before a
+# sign that is encoded as often or less.
+_VALUE_BEFORE = (
+    r"(?:=|%(?P<up>(?:25){{0,3}})3d)"
+    r"(?:(?(up)(?!%(?:(?P=up))?(?:{codes})))[^{signs}\s\"<>])++"
+)
+_VALUE = re.compile(_VALUE_BEFORE.format(signs="&;#", codes="26|3b|23"), re.IGNORECASE)
 # The value of a parameter in a path, behind ";".
-_VALUE_IN_PATH = _value_before("&;#?/", "26|3b|23|3f|2f")
+_VALUE_IN_PATH = re.compile(
+    _VALUE_BEFORE.format(signs="&;#?/", codes="26|3b|23|3f|2f"), re.IGNORECASE
+)
 # Names, passwords and tokens before a host. All of these regular expressions take linear time.
 _USER = re.compile(r"(?<=//)([^/?#\s:@\"<>]*)(:[^/?#\s\"<>]*)?@")
 _ENCODED_USER = re.compile(

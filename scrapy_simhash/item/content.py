@@ -57,6 +57,9 @@ class PageNames(NamedTuple):
     name: Callable[[], str] = str
 
 
+_NO_NAMES = PageNames()
+
+
 @dataclass(frozen=True, slots=True)
 class ItemContent:
     """The content of an item.
@@ -114,7 +117,7 @@ def read_item(
     ignore: Collection[str] = (),
     key: Sequence[str] | None = None,
     page_url: str,
-    page_names: PageNames | None = None,
+    page_names: PageNames = _NO_NAMES,
     markup: Callable[[str], str] | None = None,
     since: float,
     now: float,
@@ -130,52 +133,37 @@ def read_item(
         key: the fields that identify the item.
         page_url: the URL of its page, "" if it has none.
         page_names: the names of its page.
-        markup: returns the text of a value in HTML. Without it such a value is no text, because
-            the page has that text too.
+        markup: returns the text of a value in HTML; None if the text is that of the page.
         since: the start of the crawl in epoch seconds.
         now: the end of the download likewise. Values between both, give or take a minute, tell
             when something was fetched.
         secret: up to 64 bytes that key the hashes of facts and the digest.
 
     Raises:
-        TypeError: the item is of an unknown type, or `fields`, `ignore` or `key` is a str. Nothing
-            inside an item raises.
+        TypeError: this is no item (nothing inside an item raises), or a list of names is a str.
     """
     for names in (fields, ignore, key):
         if isinstance(names, str):
             raise TypeError(f"fields must be a list of names, not the single str {names!r}")
     tree, unread = read_fields(item)
     flat_fields = flat(tree)
-    reader = _FieldReader(
-        page_url=page_url,
-        since=since,
-        now=now,
-        ignore=frozenset(ignore),
-        page_names=page_names or PageNames(),
-        markup=markup,
-        reads_bytes=fields is not None,
-    )
-    for name, value in flat_fields.items():
-        if fields is None or is_inside(name, fields):
-            reader.read(name, value)
-    is_complete = not any(_is_wanted(name, fields, ignore) for name in unread)
+    reader = _FieldReader(page_url, since, now, fields, frozenset(ignore), page_names, markup)
+    reader.read_all(flat_fields)
     url = own_url(flat_fields, page_url=page_url, key=key)
     if url or (reader.has_page_url and page_url):
         if key is None:
             reader.drop_ids_in(url or page_url)
     else:
         reader.keep_ratings()
-    kept, facts, text = reader.kept, reader.facts, reader.text()
-    compared = kept
-    if url or reader.has_page_url:
-        states = {name for name, fact in facts.items() if fact.kind == Evidence.STATE}
-        compared = {name: value for name, value in kept.items() if name not in states}
-    digest = digest_of(type(item).__name__, compared, facts, reader.url_lists, secret)
+    # Without a URL, its state may be all that tells an item from others, such as rows of a table.
+    compared = reader.without_state() if url or reader.has_page_url else reader.kept
+    digest = digest_of(type(item).__name__, compared, reader.facts, reader.url_lists, secret)
+    kept, text = reader.kept, reader.text()
     return ItemContent(
         text=text,
-        facts=Facts.of(facts, secret, reader.shown),
+        facts=Facts.of(reader.facts, secret, reader.shown),
         own_url=url,
-        digest=digest if is_complete else None,
+        digest=None if any(map(reader.wants, unread)) else digest,
         has_page_url=reader.has_page_url,
         is_empty=not kept and not reader.has_page_url,
         has_more=not text and any(is_more(name, value) for name, value in kept.items()),
@@ -184,18 +172,11 @@ def read_item(
     )
 
 
-def _is_wanted(name: str, fields: Sequence[str] | None, ignore: Collection[str]) -> bool:
-    """Whether a field of the first level, or one inside it, is to be read."""
-    return name not in ignore and (
-        fields is None or any(field.partition(".")[0] == name for field in fields)
-    )
-
-
 def read_facts(
     values: Mapping[str, Any], *, page_url: str, since: float, now: float, secret: bytes = b""
 ) -> Facts:
     """The facts that `read_item` finds in an item with these values, none of which is prose."""
-    reader = _FieldReader(page_url=page_url, since=since, now=now)
+    reader = _FieldReader(page_url, since, now)
     for name, value in values.items():
         if (kept := reader.keep(name, value)) is not None:
             reader.add_fact(name, kept)
@@ -209,11 +190,11 @@ def _decoded(value: Any) -> Any:
     return [_decoded(inner) for inner in value] if isinstance(value, list) else value
 
 
-@dataclass(kw_only=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class _FieldReader:
     """Tells what belongs to an item from what belongs to its crawl, and prose from facts.
 
-    The first attributes are arguments of `read_item`; `reads_bytes` tells whether bytes are text.
+    The first attributes are arguments of `read_item`.
 
     Attributes:
         kept: what belongs to the item, by field.
@@ -226,10 +207,10 @@ class _FieldReader:
     page_url: str
     since: float
     now: float
+    fields: Sequence[str] | None = None
     ignore: frozenset[str] = frozenset()
-    page_names: PageNames = field(default_factory=PageNames)
+    page_names: PageNames = _NO_NAMES
     markup: Callable[[str], str] | None = None
-    reads_bytes: bool = False
     kept: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Folded] = field(default_factory=dict)
     shown: dict[str, Any] = field(default_factory=dict)
@@ -245,9 +226,27 @@ class _FieldReader:
             return self._prose[0]
         return "\n".join(sorted(set(self._prose), key=lambda text: (-len(text), text)))
 
-    def read(self, name: str, value: Any) -> None:
-        """Read a field."""
-        value = self.keep(name, _decoded(value) if self.reads_bytes else value)
+    def without_state(self) -> dict[str, Any]:
+        """What belongs to the item, without its state."""
+        states = {name for name, fact in self.facts.items() if fact.kind == Evidence.STATE}
+        return {name: value for name, value in self.kept.items() if name not in states}
+
+    def wants(self, name: str) -> bool:
+        """Whether a field of the first level, or a field inside it, is to be read."""
+        return name not in self.ignore and (
+            self.fields is None or any(path.partition(".")[0] == name for path in self.fields)
+        )
+
+    def read_all(self, flat_fields: Mapping[str, Any]) -> None:
+        """Read the fields that are to be read."""
+        for name, value in flat_fields.items():
+            if self.fields is None:
+                self._read(name, value)
+            elif is_inside(name, self.fields):
+                self._read(name, _decoded(value))
+
+    def _read(self, name: str, value: Any) -> None:
+        value = self.keep(name, value)
         if value is None:
             return
         self.kept[name] = value

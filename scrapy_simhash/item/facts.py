@@ -56,7 +56,7 @@ _TIMES = {
 }
 _TIME_KINDS = frozenset(_TIMES.values())
 _STATES = (Evidence.STATE, Evidence.STOCK)
-# Kinds that say nothing of what an item has of its own.
+# Kinds of evidence that do not count as the item's own.
 _NOT_OWN = {Evidence.TITLE, Evidence.STATE, Evidence.NUMBERED, Evidence.NUMBERS}
 _VERSION = frozenset({Relation.VERSION})
 _SHARED_TEXT = frozenset({Relation.SHARED_TEXT})

@@ -707,7 +707,7 @@ def test_of_a_list_stays_what_stays_of_each_of_its_values(
     page: str, values: list[object], name: str
 ) -> None:
     def new_reader() -> content._FieldReader:
-        return content._FieldReader(page_url=page, since=1767225060, now=1767225940)
+        return content._FieldReader(page, 1767225060, 1767225940)
 
     one_by_one, together = new_reader(), new_reader()
     kept = [one_by_one.keep(name, value) for value in values]
