@@ -52,7 +52,8 @@ __all__ = [
     "similarity",
 ]
 
-_HOMES = {
+# The modules of the public names; all other names are in `exceptions`.
+_MODULES = {
     "Addon": "crawl.components",
     "Index": "index.index",
     "Match": "index.verdict",
@@ -75,9 +76,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from scrapy_simhash.loading import import_large  # noqa: PLC0415
 
-    home = _HOMES.get(name, "exceptions")
-    # Others may import the index in the middle of their work.
-    module = import_large(f"{__name__}.{home}", is_start=home.startswith("crawl."))
+    path = _MODULES.get(name, "exceptions")
+    # A program that has been running for a while may import the index.
+    module = import_large(f"{__name__}.{path}", is_start=path.startswith("crawl."))
     value = getattr(module, name)
     globals()[name] = value
     return value

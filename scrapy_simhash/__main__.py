@@ -28,18 +28,18 @@ def main() -> int:
 
 
 def _project_settings() -> dict[str, Any]:
-    """The settings of the project in this folder, found as by Scrapy."""
+    """The settings of the project in this folder, which is found as by Scrapy."""
     module, folder = os.environ.get("SCRAPY_SETTINGS_MODULE"), Path.cwd()
-    for place in (folder, *folder.parents):
-        if (path := place / "scrapy.cfg").exists():
+    for parent in (folder, *folder.parents):
+        if (path := parent / "scrapy.cfg").exists():
             config = ConfigParser()
             config.read(path, "utf-8")
             name = os.environ.get("SCRAPY_PROJECT", "default")
             module = module or config.get("settings", name, fallback=None)
-            sys.path.append(str(place))
+            sys.path.append(str(parent))
             break
-    found = vars(import_module(module)) if module else {}
-    return {name: value for name, value in found.items() if name.isupper()}
+    values = vars(import_module(module)) if module else {}
+    return {name: value for name, value in values.items() if name.isupper()}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write files that are always either unchanged or complete, and private.
+"""Write files that are private, and always either unchanged or complete.
 
 Crawled data may be confidential, so a new file has mode 0600 from the start, whatever the umask.
 Where the system has no such modes (Windows), a file is as private as its folder.
@@ -17,31 +17,34 @@ from typing import IO, Any, BinaryIO
 
 try:
     import fcntl
-except ImportError:  # Windows, where nobody can remove a file that another process has open
+except ImportError:  # Windows, where open files can't be removed by other processes
     fcntl = None  # type: ignore[assignment]
 
-# The disk failed or is full. Other errors of fsync mean that the file system can't do it at all.
-_NOT_WRITTEN = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT})
+# The disk failed or is full. Other errors of fsync mean that the file system does not support it.
+_DISK_ERRORS = frozenset({errno.EIO, errno.ENOSPC, errno.EDQUOT})
 # Flags that only some systems have.
-_PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-_OWN = 0o600
-# A line of text at a time makes fewer, larger writes.
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_PRIVATE = 0o600
+# Bytes of a buffer that turns many small writes into a few large ones.
 _BUFFER = 1 << 18
 
 
 def open_new(path: Path) -> BinaryIO:
     """Create a file and open it for writing. Symbolic links are not followed."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN, _OWN)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, _PRIVATE)
     return os.fdopen(descriptor, "wb", _BUFFER)
 
 
 @contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
-    """Write a file that gets its name only once it is complete and on the disk.
+    """Write a file that gets its name only when it is complete and on the disk.
 
     Until then it is `.NAME.part`, locked by this process. If the process is killed, the lock ends
-    with it, and the next one replaces that file. Raises FileExistsError if the name is taken, or
-    was taken meanwhile; BlockingIOError if another process is writing this file.
+    with it, and the next process replaces that file.
+
+    Raises:
+        FileExistsError: the name is taken, or was taken meanwhile.
+        BlockingIOError: another process is writing this file.
     """
     part = path.with_name(f".{path.name}.part")
     with _open_locked(path, part) as stream:
@@ -71,16 +74,16 @@ def _check_free(path: Path) -> None:
 
 
 def _open_locked(path: Path, part: Path) -> BinaryIO:
-    """Create the temporary file of an output, locked; BlockingIOError if a process writes it."""
+    """Create and lock the temporary file; BlockingIOError if another process writes it."""
     while True:
         with suppress(FileExistsError):
             stream = open_new(part)
-            # Between any two of these steps another process may remove the file as stale.
+            # Between these steps another process may remove the file as stale.
             if _lock(stream) and _is_named(stream, part):
                 return stream
             stream.close()
-        # What is still there was left by a process that was killed, unless it is locked.
-        with suppress(FileNotFoundError), os.fdopen(os.open(part, os.O_RDWR | _PLAIN)) as stale:
+        # Unless it is locked, the file was left by a process that was killed.
+        with suppress(FileNotFoundError), os.fdopen(os.open(part, os.O_RDWR | _FLAGS)) as stale:
             if not _lock(stale):
                 message = "is being written by another process"
                 raise BlockingIOError(errno.EAGAIN, message, str(path))
@@ -103,24 +106,24 @@ def _lock(stream: IO[Any]) -> bool:
 
 
 def _is_named(stream: IO[Any], path: Path) -> bool:
-    """Whether an open file has this name: it may have been removed or replaced."""
+    """Whether an open file still has this name: it may have been removed or replaced."""
     with suppress(FileNotFoundError, ValueError):  # it may be closed as well, on Windows
         return os.path.samestat(os.fstat(stream.fileno()), path.lstat())
     return False
 
 
 def _close_on_windows(stream: IO[Any]) -> None:
-    """Elsewhere a file can be renamed and removed while it is open, and thus locked."""
+    """Close a file where open files can be neither renamed nor removed; it loses its lock."""
     if os.name == "nt":
         stream.close()
 
 
 def make_private(path: Path) -> None:
-    """Create an empty file, before a library creates it readable for others.
+    """Create an empty file, which a library would create readable for others.
 
-    An existing file is not opened: closing it would release the locks of this process on it.
+    An existing file is not opened, because closing it would release its locks of this process.
     """
-    # The library follows a symbolic link, and reports what can't be created.
+    # The library follows symbolic links, and reports errors.
     with suppress(OSError):
         open_new(Path(os.path.realpath(path))).close()
 
@@ -128,20 +131,20 @@ def make_private(path: Path) -> None:
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file, or replace it, once the content is on the disk.
 
-    The content is first written to a new file beside it, with a random name. A symbolic link is
-    replaced, not followed. The permissions of a replaced file are kept if it has the same owner.
+    The content is first written to a new file in the same folder, with a random name. A symbolic
+    link is replaced, not followed. A replaced file keeps its permissions if it has the same owner.
     """
-    beside = path.with_name(f".simhash-{secrets.token_hex(16)}.new")
+    new = path.with_name(f".simhash-{secrets.token_hex(16)}.new")
     try:
-        with open_new(beside) as stream:
+        with open_new(new) as stream:
             stream.write(content)
             if (mode := _mode_of(path)) is not None:
-                beside.chmod(mode)
+                new.chmod(mode)
             stream.flush()
             os.fsync(stream.fileno())
-        beside.replace(path)
+        new.replace(path)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        new.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
 
@@ -149,10 +152,10 @@ def replace_file(path: Path, content: bytes) -> None:
 def _mode_of(path: Path) -> int | None:
     """The permissions of a file of this user; None if there is none."""
     with suppress(OSError):
-        found = path.lstat()
-        is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
-        if stat.S_ISREG(found.st_mode) and is_own:
-            return stat.S_IMODE(found.st_mode) & 0o666
+        status = path.lstat()
+        is_own = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+        if stat.S_ISREG(status.st_mode) and is_own:
+            return stat.S_IMODE(status.st_mode) & 0o666
     return None
 
 
@@ -170,7 +173,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Wait until the names of a folder's files are on the disk, where the system can do that."""
+    """Wait until the names of a folder's files are on the disk, if the system supports that."""
     # Windows opens no folders, and some network file systems refuse to sync them.
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -179,7 +182,7 @@ def sync_folder(path: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno in _NOT_WRITTEN:
+        if error.errno in _DISK_ERRORS:
             raise
     finally:
         os.close(descriptor)
@@ -187,5 +190,6 @@ def sync_folder(path: Path) -> None:
 
 def sync_folders(paths: Iterable[Path]) -> None:
     """Sync folders and all their parents, any of which may be new."""
-    for folder in sorted({one for path in paths for one in (path, *path.absolute().parents)}):
+    folders = {folder for path in paths for folder in (path, *path.absolute().parents)}
+    for folder in sorted(folders):
         sync_folder(folder)

@@ -8,11 +8,11 @@ class SettingError(ValueError):
 
 
 class IndexMismatch(Exception):
-    """The index was made otherwise: one of the next two."""
+    """The index was created differently; the subclasses tell in which way."""
 
 
 class FingerprintMismatch(IndexMismatch, ValueError):
-    """An index was opened with another scheme, or other keys, than it was created with."""
+    """An index was opened with a different scheme, or different keys, than it was created with."""
 
 
 class TableVersionMismatch(IndexMismatch, RuntimeError):

@@ -1,4 +1,4 @@
-"""Objects by import path, and names for objects and content in the id of a scheme."""
+"""Imports by path, and names of functions and contents in the ids of schemes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 def import_large(name: str, *, is_start: bool) -> Any:
     """Import a module that imports many others, without the garbage collector.
 
-    It would examine all objects again and again, for a quarter of the time, and find no garbage. At
-    the start of a process, what is loaded is excluded from all later collections, too.
+    The collector would take a quarter of the time to examine all objects repeatedly, without any
+    garbage to find. At the start of a process, later collections also leave out what was loaded.
     """
     if name in sys.modules:
         return sys.modules[name]
@@ -33,12 +33,16 @@ def import_large(name: str, *, is_start: bool) -> Any:
 
 
 def is_import_path(name: str) -> bool:
-    """Whether a name looks like an import path: has a dot or colon inside."""
+    """Whether a name looks like an import path, with a dot or colon inside."""
     return re.search(r"\w[.:]\w", name) is not None
 
 
 def load_object(option: str, path: str) -> Any:
-    """Import "package.module:name" or "package.module.name", the value of an option."""
+    """Import the object that an option names: "package.module:name" or "package.module.name".
+
+    Raises:
+        ValueError: it can't be imported; the message names the option.
+    """
     try:
         return pkgutil.resolve_name(path)
     except (ImportError, AttributeError, ValueError) as error:
@@ -46,7 +50,7 @@ def load_object(option: str, path: str) -> Any:
 
 
 def import_path(function: Callable[..., Any]) -> str:
-    """The name of a function in a scheme's id; its behaviour cannot be compared."""
+    """The import path of a function, which names it in the id of a scheme."""
     named = function if hasattr(function, "__qualname__") else type(function)
     return f"{getattr(named, '__module__', 'builtins')}:{named.__qualname__}"
 

@@ -1,4 +1,4 @@
-"""Text for people: foreign text without hidden characters and passwords, plurals, times."""
+"""Text for people: without hidden characters and passwords; plurals and times."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 # Controls, formats, surrogates, and separators of lines and paragraphs: they move the cursor,
-# reorder or hide text, or can't be printed. The fillers are letters without a shape.
+# reorder or hide text, or can't be printed.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# Letters without a shape.
 _FILLERS = "\u115f\u1160\u3164\uffa0"
+# The combining class of viramas.
 _VIRAMA = 9
 _JOINER = re.compile("(.?)([\u200c\u200d])(?=(.?))", re.DOTALL)
 
 # A URL in a URL is percent-encoded, once or several times: "%3D", "%253D".
-_UP = "%(?:25){0,3}"
+_PERCENT = "%(?:25){0,3}"
 _PARAMETER = re.compile(
-    rf"([?&;#]|{_UP}(?:3f|26|3b|23))"
-    rf"((?:(?!{_UP}(?:3f|26|3b|23|3d))[^=?&;#\s\"<>])*+)(=|{_UP}3d)",
+    rf"([?&;#]|{_PERCENT}(?:3f|26|3b|23))"
+    rf"((?:(?!{_PERCENT}(?:3f|26|3b|23|3d))[^=?&;#\s\"<>])*+)(=|{_PERCENT}3d)",
     re.IGNORECASE,
 )
-# The value behind "=", "%3D", "%253D" and so on ends where it is encoded no more; of a parameter in
-# a path, behind ";", also at the end of the segment.
-_VALUE = re.compile(
-    r"(?:=|%(?P<up>(?:25){0,3})3d)"
-    r"(?:(?(up)(?!%(?:(?P=up))?(?:26|3b|23)))[^&;#\s\"<>])++",
-    re.IGNORECASE,
+# "=" and the value before one of these signs. Behind "%3D" or "%253D", the value also ends before a
+# sign that is encoded as often or less.
+_VALUE_BEFORE = (
+    r"(?:=|%(?P<up>(?:25){{0,3}})3d)"
+    r"(?:(?(up)(?!%(?:(?P=up))?(?:{codes})))[^{signs}\s\"<>])++"
 )
+_VALUE = re.compile(_VALUE_BEFORE.format(signs="&;#", codes="26|3b|23"), re.IGNORECASE)
+# The value of a parameter in a path, behind ";".
 _VALUE_IN_PATH = re.compile(
-    r"(?:=|%(?P<up>(?:25){0,3})3d)"
-    r"(?:(?(up)(?!%(?:(?P=up))?(?:26|3b|23|3f|2f)))[^&;#?/\s\"<>])++",
-    re.IGNORECASE,
+    _VALUE_BEFORE.format(signs="&;#?/", codes="26|3b|23|3f|2f"), re.IGNORECASE
 )
-# Names, passwords and tokens before a host. All of these take linear time, whatever the text is.
+# Names, passwords and tokens before a host. All of these regular expressions take linear time.
 _USER = re.compile(r"(?<=//)([^/?#\s:@\"<>]*)(:[^/?#\s\"<>]*)?@")
 _ENCODED_USER = re.compile(
     r"(%(?P<up>(?:25){0,3})2f%(?P=up)2f(?:(?!%(?P=up)(?:2f|3f|23|3a|40))[^/?#\s:@\"<>])*+"
@@ -47,20 +48,23 @@ _SECRET = re.compile(
     r"|(?:^|[-_.[])(?:auth|dsn|otp|pin|pw|sas|sig|ticket)(?:$|\])|^(?:code|key|session)$",
     re.IGNORECASE,
 )
-# Characters of a name that are looked at.
-_LONGEST = 100
-# The shortest name before a host that is taken for a token.
-_TOKEN = 20
-_SESSION = re.compile(rf"s(?:id)?(?:=|{_UP}3d)[0-9a-f]{{16}}", re.IGNORECASE)
+# Characters of a name that are read: the last ones.
+_LONGEST_NAME = 100
+# Characters of the shortest name before a host that may be a token.
+_SHORTEST_TOKEN = 20
+_SESSION = re.compile(rf"s(?:id)?(?:=|{_PERCENT}3d)[0-9a-f]{{16}}", re.IGNORECASE)
 
 
 def visible(text: str) -> str:
-    r"""A text with characters that nobody sees shown as their escapes, such as \u202e.
+    r"""A text with escapes such as \u202e in place of invisible characters.
 
-    Line feeds stay, and joiners where a script or an emoji needs them. A JSON document stays the
-    same document, as the escapes are JSON's.
+    Line feeds stay, as do joiners that a script or an emoji needs. The escapes are those of JSON,
+    so the meaning of a JSON document does not change.
+
+    >>> visible("abc\u202edef")
+    'abc\\u202edef'
     """
-    # A set of all characters takes longer than these.
+    # Faster than a set of all characters.
     plain = text.replace("\n", "").replace("\xa0", "").replace("\u3000", "")
     if plain.isprintable() and not any(map(text.__contains__, _FILLERS)):
         return text
@@ -77,20 +81,21 @@ def visible(text: str) -> str:
 def _is_hidden(character: str) -> bool:
     if character in _FILLERS:
         return True
-    # Signs around Arabic numbers are of a hidden category, and are seen.
+    # Signs around Arabic numbers are visible, though their category is hidden.
     is_seen = character == "\n" or unicodedata.bidirectional(character) == "AN"
     return unicodedata.category(character) in _HIDDEN and not is_seen
 
 
-def _show_joiner(found: re.Match[str]) -> str:
-    """Escape a joiner unless it may change what is seen.
+def _show_joiner(match: re.Match[str]) -> str:
+    """Escape a joiner that does not change what is seen.
 
-    It does so behind a virama, and between letters of scripts that join (which are neither wide nor
-    have cases), their marks, and the parts of an emoji. Elsewhere it only makes equal texts differ.
+    Joiners change it behind a virama, between letters (and their marks) of scripts that join, which
+    are neither wide nor have cases, and between the parts of an emoji. Elsewhere they only make
+    texts differ that look equal.
     """
-    before, joiner, after = found.groups()
+    before, joiner, after = match.groups()
     if before and (unicodedata.combining(before) == _VIRAMA or (_joins(before) and _joins(after))):
-        return found[0]
+        return match[0]
     return before + _escape(joiner)
 
 
@@ -102,7 +107,7 @@ def _joins(character: str) -> bool:
 
 def shortened(text: str, length: int = 300) -> str:
     """A text as one visible line without passwords, cut to a length."""
-    # Before the cut, which could leave a part of one that is not recognised.
+    # Before the cut, which could leave a part of a password that is not recognised.
     text = without_passwords(text)
     line = visible(text[: length + 1]).replace("\n", " ")
     return line if len(text) <= length else f"{line[: length - 1]}…"
@@ -111,8 +116,11 @@ def shortened(text: str, length: int = 300) -> str:
 def without_passwords(text: str) -> str:
     """A text with ``***`` for the passwords and tokens of its URLs.
 
-    They stand before the host, or in the query, the path or the fragment as the value of a
-    parameter with a name such as "token"; also in a URL that is a parameter of another one.
+    These are before the host, or in the query, the path or the fragment as the value of a parameter
+    with a name such as "token", also in URLs that are parameters of URLs.
+
+    >>> without_passwords("https://ann:secret@example.com/?id=7&token=abc")
+    'https://ann:***@example.com/?id=7&token=***'
     """
     # Most texts have neither, and the searches take longer than this.
     if "@" in text:
@@ -123,30 +131,33 @@ def without_passwords(text: str) -> str:
     return _without_values(text) if is_encoded or "=" in text else text
 
 
-def _hide_user(found: re.Match[str]) -> str:
-    user, password = found.groups()
-    # A token may be all that stands there, as in those of GitHub.
-    is_token = len(user) >= _TOKEN and len(password or ":") == 1 and any(map(str.isdigit, user))
+def _hide_user(match: re.Match[str]) -> str:
+    user, password = match.groups()
+    # A token may be in place of the name, as in URLs of GitHub.
+    is_token = (
+        len(user) >= _SHORTEST_TOKEN and len(password or ":") == 1 and any(map(str.isdigit, user))
+    )
     return f"{'***' if is_token else user}{':***' if password else ''}@"
 
 
 def _without_values(text: str) -> str:
-    parts, place, end = [], 0, 0
-    while found := _PARAMETER.search(text, end):
-        end = found.end()
-        mark, name, _ = found.groups()
-        if is_secret(name[-_LONGEST:]) or _SESSION.match(text, found.start(2)):
-            is_in_path = mark == ";" or mark[-2:].lower() == "3b"
-            value = _VALUE_IN_PATH if is_in_path else _VALUE
-            if hidden := value.match(text, found.start(3)):
-                parts += [text[place:end], "***"]
-                place = end = hidden.end()
-    return "".join([*parts, text[place:]])
+    """A text with ``***`` for the values of secret parameters."""
+    parts, done, end = [], 0, 0
+    while parameter := _PARAMETER.search(text, end):
+        end = parameter.end()
+        sign, name, _ = parameter.groups()
+        if is_secret(name[-_LONGEST_NAME:]) or _SESSION.match(text, parameter.start(2)):
+            is_in_path = sign == ";" or sign[-2:].lower() == "3b"
+            regex = _VALUE_IN_PATH if is_in_path else _VALUE
+            if value := regex.match(text, parameter.start(3)):
+                parts += [text[done:end], "***"]
+                done = end = value.end()
+    return "".join([*parts, text[done:]])
 
 
-def plural(count: float, thing: str) -> str:
-    """The noun, in the plural unless the count is 1."""
-    return thing if count == 1 else f"{thing}s"
+def plural(count: float, noun: str) -> str:
+    """A noun, in the plural unless the count is 1."""
+    return noun if count == 1 else f"{noun}s"
 
 
 def format_time(seconds: float | None) -> str:
@@ -157,13 +168,13 @@ def format_time(seconds: float | None) -> str:
 
 
 def iso_time(seconds: float) -> str:
-    """Seconds since the epoch as UTC in the notation of ISO 8601, to the second."""
+    """Seconds since the epoch as UTC in ISO 8601, to the second."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 @lru_cache(maxsize=1024)
 def is_secret(name: str) -> bool:
-    """Whether a parameter or option of this name has a secret value."""
+    """Whether the value of a parameter or option of this name is secret."""
     return _SECRET.search(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""SimHash as the literature teaches it: segmentation, weights, keywords, and all hashes.
+"""SimHash as the literature describes it: segmentation, weights, keywords and hashes.
 
 The rest of the package does not import it: `load_scheme("keywords")` finds it by name.
 """

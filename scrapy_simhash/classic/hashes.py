@@ -22,12 +22,12 @@ _MASK_64 = (1 << 64) - 1
 
 
 def _remembered(function: Callable[[str], int]) -> Callable[[str], int]:
-    """Cache the hashes of words of up to 64 characters: a crawl meets them again and again."""
-    remembered = lru_cache(1 << 16)(function)
+    """Cache the hashes of words of up to 64 characters, which recur throughout a crawl."""
+    cached = lru_cache(1 << 16)(function)
 
     @wraps(function)
     def hashed(word: str) -> int:
-        return remembered(word) if len(word) <= 64 else function(word)
+        return cached(word) if len(word) <= 64 else function(word)
 
     return hashed
 
@@ -117,7 +117,7 @@ def lookup3(word: str) -> int:
     a = b = c = 0xDEADBEEF + len(data) & _MASK_32
     if not data:
         return c << 32 | b
-    # The last block has 1 to 12 bytes and is mixed in another way.
+    # The last block has 1 to 12 bytes and is mixed differently.
     last = (len(data) - 1) // 12 * 12
     for start in range(0, last, 12):
         x, y, z = _three_words(data[start : start + 12])
@@ -169,11 +169,20 @@ HASHES: Mapping[str, tuple[Callable[[str], int], int]] = {
 
 
 def load_hash(hash: str | Mapping[Any, int] | FeatureHash, bits: int) -> tuple[str, FeatureHash]:  # noqa: A002
-    """Find a hash function and narrow it to its lowest `bits`; also its name in a scheme's id.
+    """Find a hash function and narrow it to its lowest bits.
 
-    `hash` is a name of `HASHES`; a function from a feature to an integer, or its import path
-    "package.module:name"; or a mapping from features to integers, for examples worked by hand.
-    Features that are not in the mapping do not count.
+    Args:
+        hash: A name of `HASHES`; a function from a feature to an integer, or its import path
+            "package.module:name"; or a mapping from features to integers, for examples worked by
+            hand. Features that are not in the mapping do not count.
+        bits: The width of the hashes, 1 to 160.
+
+    Returns:
+        The name of the function in the id of a scheme, and the function.
+
+    Raises:
+        TypeError: If an argument is of another type.
+        ValueError: If there is no such hash, or the hash or a value does not fit the bits.
     """
     if isinstance(bits, bool) or not isinstance(bits, int):
         raise TypeError(f"bits: {bits!r} is no integer; allowed are 1 to {MAX_BITS}")
@@ -198,7 +207,7 @@ def load_hash(hash: str | Mapping[Any, int] | FeatureHash, bits: int) -> tuple[s
 
 
 def with_secret(value: int, bits: int, secret: bytes) -> int:
-    """Hash the hash of a feature, at most 160 bits, once more with a secret of 1 to 64 bytes.
+    """Hash the hash of a feature, at most 160 bits, again with a secret of 1 to 64 bytes.
 
     A secret in front of the feature would not be enough: with CRC-32 it changes the same bits of
     every hash, which leaves distances as they were, and FNV-1a is hardly better.

@@ -1,7 +1,7 @@
 """The classic scheme: fingerprints of the weighted keywords of a text.
 
-Segment the text, leave out stop words, weigh the words, keep the heaviest. jieba is imported, and
-its dictionary loaded, with the first text.
+A text is segmented, stop words are left out, the other words are weighed and the heaviest are kept.
+jieba is imported, and its dictionary loaded, with the first text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """How the keywords of a text were found."""
+    """The keywords of a text, and the steps to them."""
 
     tokens: list[str]  # without punctuation and spaces
     left_out: list[str]  # the stop words among them
@@ -42,7 +42,7 @@ class Keywords:
     """
 
     distance: ClassVar[int] = 3
-    # jieba takes up to a second for 100,000 characters, which would block a crawl.
+    # Longer texts would block a crawl: jieba takes up to a second for 100,000 characters.
     max_text: ClassVar[int] = 100_000
 
     def __init__(
@@ -80,7 +80,7 @@ class Keywords:
         self._top = top
         self._tie = tie
         self.bits = bits
-        # Names all that influences the result.
+        # Everything that influences the result.
         self._public_id = (
             f"keywords/1 tokenizer={cutter.id} user_dictionary={user_id} stop_words={stop_id} "
             f"weights={weights_id} top={'all' if top is None else top} hash={hash_id} bits={bits} "
@@ -94,10 +94,10 @@ class Keywords:
         """The scheme keyed with the secret of a database; a hash of the user's own is not keyed."""
         if not self._is_public:
             return self
-        made = copy(self)
-        made._secret = secret
-        made.id = f"{self._public_id} {key_part(secret)}"
-        return made
+        scheme = copy(self)
+        scheme._secret = secret
+        scheme.id = f"{self._public_id} {key_part(secret)}"
+        return scheme
 
     def extract(self, text: str) -> Extraction:
         """Find the keywords of a text."""
@@ -124,7 +124,8 @@ class Keywords:
         """Reduce a text to its fingerprint."""
         extraction = self.extract(text)
         features = _features(extraction.keywords, self._hash_of)
-        # All words with a weight: five keywords of a long text tell more than five of a short one.
+        # All words with a weight count: five keywords of a long text tell more than five of a short
+        # text.
         size = len(extraction.weights) if features else 0
         return Sketch(_fingerprint(features, self.bits, self._tie), size, None)
 
@@ -132,10 +133,15 @@ class Keywords:
         """The steps from a text to its fingerprint."""
         extraction = self.extract(text)
         features = _features(extraction.keywords, self._hash_of)
-        sums = _sums(features, self.bits)[::-1].tolist()
-        made = _fingerprint(features, self.bits, self._tie)
-        words, left_out = extraction.tokens, extraction.left_out
-        return Explanation(self.id, self.bits, words, left_out, features, sums, made)
+        return Explanation(
+            scheme=self.id,
+            bits=self.bits,
+            tokens=extraction.tokens,
+            left_out=extraction.left_out,
+            features=features,
+            sums=_sums(features, self.bits)[::-1].tolist(),
+            fingerprint=_fingerprint(features, self.bits, self._tie),
+        )
 
     def _hash_of(self, word: str) -> int | None:
         value = self._hash(word)
@@ -189,7 +195,11 @@ def _features(weights: Mapping[Any, float], function: FeatureHash) -> list[Featu
 
 
 def _sums(features: Sequence[Feature], bits: int) -> NDArray[np.float64]:
-    return bit_sums([one.hash for one in features], [one.weight for one in features], bits)
+    hashes, weights = (
+        [feature.hash for feature in features],
+        [feature.weight for feature in features],
+    )
+    return bit_sums(hashes, weights, bits)
 
 
 def _fingerprint(features: Sequence[Feature], bits: int, tie: str) -> int | None:
@@ -197,5 +207,5 @@ def _fingerprint(features: Sequence[Feature], bits: int, tie: str) -> int | None
 
 
 def within(a: int, b: int, n: int = 3) -> bool:
-    """Whether two fingerprints differ in at most `n` bits, as `isEqual` of the literature tells."""
+    """Whether two fingerprints differ in at most `n` bits, like `isEqual` of the literature."""
     return distance(a, b) <= n

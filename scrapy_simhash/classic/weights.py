@@ -77,7 +77,7 @@ def load_weights(given: Any, tokenizer: Tokenizer, idf: Any) -> tuple[Weigh, str
     return partial(_textrank, shortest=tokenizer.shortest), f"textrank{tokenizer.tagging}"
 
 
-# Inverse document frequencies are logarithms.
+# The largest inverse document frequency, which is a logarithm.
 _GREATEST = 1e6
 
 
@@ -85,7 +85,7 @@ _GREATEST = 1e6
 def _inverse_frequencies(path: Path, identity: str) -> tuple[dict[str, float], float]:
     """Inverse document frequencies, and their median for all other words.
 
-    `identity` is a digest of the content: a file that has changed is read again.
+    `identity` is a digest of the content, so that a file that has changed is read again.
     """
     frequencies = {}
     for place, line in read_lines("idf", path):
@@ -94,7 +94,7 @@ def _inverse_frequencies(path: Path, identity: str) -> tuple[dict[str, float], f
             frequencies[word] = float(number)
         except ValueError:
             word = ""
-        # Sums of larger ones are not exact. NaN is excluded too.
+        # Sums of larger numbers are not exact. This excludes NaN too.
         if not word or not abs(frequencies[word]) <= _GREATEST:
             raise ValueError(
                 f"idf: {place}: {shortened(line)!r} is no word and a number up to {_GREATEST:g}"
@@ -142,26 +142,30 @@ def _textrank(words: Sequence[Tagged], *, shortest: int) -> dict[str, float]:
 
     Words within five of each other are neighbours; ten rounds of PageRank with a damping of .85.
     """
-    good = [word if tag in _TEXTRANK_PARTS and len(word) >= shortest else "" for word, tag in words]
-    together = Counter(
-        (word, other)
-        for place, word in enumerate(good)
+    ranked = [
+        word if tag in _TEXTRANK_PARTS and len(word) >= shortest else "" for word, tag in words
+    ]
+    pairs = Counter(
+        (word, neighbour)
+        for place, word in enumerate(ranked)
         if word
-        for other in good[place + 1 : place + 5]
-        if other
+        for neighbour in ranked[place + 1 : place + 5]
+        if neighbour
     )
     neighbours: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for (word, other), count in together.items():
-        neighbours[word].append((other, count))
-        neighbours[other].append((word, count))
+    for (first, second), count in pairs.items():
+        neighbours[first].append((second, count))
+        neighbours[second].append((first, count))
     if not neighbours:
         return {}
-    total = {word: sum(count for _, count in others) for word, others in neighbours.items()}
+    total = {word: sum(count for _, count in counts) for word, counts in neighbours.items()}
     rank = dict.fromkeys(neighbours, 1 / len(neighbours))
     in_order = sorted(neighbours)
     for _ in range(10):
         for word in in_order:
-            received = sum(count / total[other] * rank[other] for other, count in neighbours[word])
+            received = sum(
+                count / total[neighbour] * rank[neighbour] for neighbour, count in neighbours[word]
+            )
             rank[word] = 0.15 + 0.85 * received
     floor = min(rank.values()) / 10
     span = max(rank.values()) - floor

@@ -1,4 +1,4 @@
-"""How a text becomes words: jieba, rjieba, tokens, characters, functions; lists and files of words.
+"""Tokenizers, and the lists and files of words that users give.
 
 A digest of the content of each file is part of the id of a scheme.
 """
@@ -25,8 +25,8 @@ from scrapy_simhash.visible import shortened
 #: A word of the user's dictionary, its frequency and its part of speech.
 UserWord = tuple[str, int | None, str | None]
 
-# Bytes; the largest known files have a tenth of it.
-_MOST = 256 << 20
+# The most bytes of a file; the largest known files have a tenth of it.
+_MOST_BYTES = 256 << 20
 
 
 def read_file(option: str, path: str | os.PathLike[str]) -> bytes:
@@ -36,10 +36,10 @@ def read_file(option: str, path: str | os.PathLike[str]) -> bytes:
         if Path(path).exists() and not Path(path).is_file():
             raise ValueError(f"{option}: {os.fspath(path)!r} is no file")
         with Path(path).open("rb") as stream:
-            content = stream.read(_MOST + 1)
+            content = stream.read(_MOST_BYTES + 1)
     except OSError as error:
         raise ValueError(f"{option}: cannot read {os.fspath(path)!r}: {error.strerror}") from error
-    if len(content) > _MOST:
+    if len(content) > _MOST_BYTES:
         raise ValueError(f"{option}: {os.fspath(path)!r} has more than 256 MiB")
     return content
 
@@ -77,7 +77,7 @@ def load_stop_words(given: Any) -> tuple[frozenset[str], str]:
 
 def load_user_dictionary(given: Any) -> tuple[list[UserWord], str]:
     """Read a dictionary in jieba's format: a word and, if known, its frequency and its tag."""
-    words = [_user_word(*one) for one in _entries("user_dictionary", given)]
+    words = [_user_word(place, line) for place, line in _entries("user_dictionary", given)]
     return words, digest(words) if words else "none"
 
 
@@ -118,18 +118,19 @@ LEFT_OUT: Tagged = ("", "")
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """A way to cut a text into words; `tag` adds parts of speech."""
+    """A way to cut a text into words; `tag` also tells their parts of speech."""
 
     id: str  # with the version of the library and a digest of its dictionary
     cut: Callable[[str], Iterable[Tagged]]
     tag: Callable[[str], Iterable[Tagged]] | None = None
-    # The least length of words with a weight. jieba's lists of word frequencies have no single
-    # characters, which would count as the rarest words.
+    # The characters of the shortest word with a weight. jieba's lists of word frequencies have no
+    # single characters, which would count as the rarest words.
     shortest: int = 1
     tagging: str = ""  # the version of the tags
 
 
-_RARE = 50  # ideographs that are not known, in one text: half a second
+# Unknown ideographs in a text; more take over half a second.
+_RARE = 50
 _LONG_RUN = re.compile(r"(\w{500})")
 _LATIN_PARTS = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)")
 
@@ -182,9 +183,10 @@ def jieba_directory() -> Path:
 def _in_parts(
     cut: Callable[[str, bool], Iterable[Tagged]],
 ) -> Callable[[str], Iterator[Tagged]]:
-    """Do not search long runs without punctuation for words that no dictionary has.
+    """Search for words that no dictionary has, except in long runs without punctuation.
 
-    That takes the square of the length: one such page would block a crawl for hours.
+    The search takes time with the square of the length: one such page would block a crawl for
+    hours.
     """
 
     def cut_in_parts(text: str) -> Iterator[Tagged]:
@@ -206,19 +208,19 @@ def _split_as_jieba(cutter: Any, tagged: Iterable[Tagged]) -> Iterator[Tagged]:
 def _is_mostly_rare(text: str) -> bool:
     """Whether many characters are unknown to jieba's tagger, as in traditional Chinese.
 
-    Each of them takes 10 ms.
+    It takes 10 ms for each of them.
     """
     known = _quietly_imported("jieba.posseg").char_state_tab_P
-    rare = (one for one in text if "\u4e00" <= one <= "\u9fd5" and one not in known)
+    rare = (sign for sign in text if "\u4e00" <= sign <= "\u9fd5" and sign not in known)
     return sum(1 for _ in islice(rare, _RARE + 1)) > _RARE
 
 
 @cache
 def _jieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
-    """A tokenizer apart from jieba's global one, which other code may use."""
+    """A tokenizer of our own: other code may use jieba's global one."""
     tokenizer = _quietly_imported("jieba").Tokenizer()
-    # Not `initialize`, which logs, and trusts a file that anybody may have put into the directory
-    # of temporary files. It reads that no faster.
+    # `initialize` logs, and trusts a file that anybody may have put into the directory of temporary
+    # files, which it reads no faster.
     tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
     tokenizer.initialized = True
     for word in user_words:
@@ -228,12 +230,12 @@ def _jieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
 
 @cache
 def _jieba_tagger(user_words: tuple[UserWord, ...]) -> Any:
-    """As `_jieba_cutter`, with parts of speech."""
+    """Like `_jieba_cutter`, with parts of speech."""
     return _quietly_imported("jieba.posseg").POSTokenizer(_jieba_cutter(user_words))
 
 
 def _quietly_imported(name: str) -> Any:
-    """jieba, which is slow to import and not needed before the first text, without its warnings."""
+    """Import jieba without its warnings; it is slow, and not needed before the first text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return importlib.import_module(name)

@@ -26,9 +26,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from scrapy_simhash.feed.source import Chunk, RecordError, Source
-from scrapy_simhash.item.addresses import own_address
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.times import moment_of
+from scrapy_simhash.item.urls import own_url
 
 # Names in one word. What is an index, or nothing; what may count the items of a file.
 _INDEX = re.compile(
@@ -238,7 +238,7 @@ class _Columns:
             self._counts[name] = _Count(is_index, holds=not is_place)
         elif _WRITTEN.fullmatch(joined):
             self._moments[name] = _Moments()
-        elif known.marks.isdisjoint({"address", "fetched"}) and known.state is None:
+        elif known.marks.isdisjoint({"fetched", "url"}) and known.state is None:
             self._content.add(name)
             if _PUBLISHED.fullmatch(joined) or _OWN.fullmatch(joined):
                 self._own[name] = _Own(bool(_PUBLISHED.fullmatch(joined)))
@@ -269,7 +269,7 @@ class _Columns:
         # Finding out which is the own one takes a while.
         own = item.get("url")
         if type(own) is not str:
-            own = own_address(item, page_url="", key=None)
+            own = own_url(item, page_url="", key=None)
         url = hash(own or "")
         known, has_url = len(self._urls), url != hash("")
         self._urls.add(url)

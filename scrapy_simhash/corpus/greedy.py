@@ -24,8 +24,8 @@ from scrapy_simhash.index.batch import fingerprint_key
 from scrapy_simhash.index.decide import decide, sharing_sites
 from scrapy_simhash.index.rule import compare
 from scrapy_simhash.index.verdict import ClaimRow, Match
-from scrapy_simhash.item.addresses import same_site, site
 from scrapy_simhash.item.facts import without
+from scrapy_simhash.item.urls import same_site, site
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import common, hamming
 

@@ -105,7 +105,7 @@ class PlainItems:
             if len(self.fields) == _FIELDS:
                 return
             is_plain = name.isprintable() and "." not in name and len(name) < 99
-            if is_plain and name_of(name).marks.isdisjoint({"address", "canonical", "published"}):
+            if is_plain and name_of(name).marks.isdisjoint({"canonical", "published", "url"}):
                 self.fields.setdefault(name.encode(), _IGNORED)
 
     def sketch(self, chunk: bytes, number: int) -> Found:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from scrapy_simhash.item.addresses import address_of, site
+from scrapy_simhash.item.keys import item_url
+from scrapy_simhash.item.urls import site
 
 if TYPE_CHECKING:
     from scrapy_simhash.index.verdict import Document
@@ -34,7 +35,7 @@ class QualitySignals(NamedTuple):
     @classmethod
     def of(cls, document: Document) -> Self:
         """Those of a document."""
-        address = address_of(document.key, document.url)
+        address = item_url(document.key, document.url)
         return cls(address, len(document.text or ""), document.published, document.canonical)
 
 

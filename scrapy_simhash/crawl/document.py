@@ -19,10 +19,10 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.addresses import site
 from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, key_on, read_item, short
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.state import without_state
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.item_markup import MarkupReader
 from scrapy_simhash.text.packed import pack_text
@@ -93,7 +93,7 @@ class DocumentMaker:
         else:
             # As an earlier visit may know it: its callback does not always wait.
             document.alias = page.key if page.may_have_more else None
-            document.listing = page.download if content.address is not None else 0
+            document.listing = page.download if content.own_url is not None else 0
         document.digest = digest_on(content, page.url)
         self._pack(document, content.facts if document.exact else document.facts)
         return document
@@ -215,7 +215,7 @@ class DocumentMaker:
             self.stats.count_text(0)
         if self.settings.scheme.bits < _DIGEST_BITS:
             return reason or "unreadable"
-        if content.is_empty and not content.names_page:
+        if content.is_empty:
             return reason or "no_text"
         digest = cast("bytes", digest_on(content, page.url))
         bits = min(self.settings.scheme.bits, 8 * len(digest))
@@ -258,7 +258,7 @@ class DocumentMaker:
         known by its own URL, on whichever page of a site it is listed.
         """
         key = key_on(content, page.url)
-        is_of_page = page.may_have_more and content.names_page and key is None
+        is_of_page = page.may_have_more and content.has_page_url and key is None
         if is_of_page or (page.has_one_item and (self.settings.key is None or key is None)):
             return page.key, page.download
         if key is not None:

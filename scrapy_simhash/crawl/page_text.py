@@ -20,11 +20,11 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item.addresses import site
 from scrapy_simhash.item.content import read_facts
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.names import TITLES
 from scrapy_simhash.item.prose import MIN_PROSE
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.simhash.measure import common
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.markup import short

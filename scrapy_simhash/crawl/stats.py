@@ -21,9 +21,9 @@ from scrapy_simhash.crawl.connection import Figures
 from scrapy_simhash.crawl.scrapy_internals import close_crawl
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable
 from scrapy_simhash.index.verdict import Match, Verdict
-from scrapy_simhash.item.addresses import same_site
 from scrapy_simhash.item.facts import OTHERS
 from scrapy_simhash.item.prose import MIN_PROSE
+from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 
 logger = logging.getLogger(__name__)

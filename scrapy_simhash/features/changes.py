@@ -1,9 +1,9 @@
 """Where two similar texts differ: the words of one that stand in place of words of the other.
 
-How much two texts share can't tell a copy from another thing: forty own words in a text of eight
-hundred leave as much as an editor's cuts. Where they differ can. A copy has edits, and passages
-that were inserted or left out; another thing has a passage *in place of* another one, or the same
-name exchanged wherever it stands.
+How much two texts share does not tell copies from different items: forty own words in a text of
+eight hundred leave as much as an editor's cuts. Where the texts differ does. A copy has edits, and
+passages that were inserted or left out. A different item has a passage *in place of* a different
+one, or the same name exchanged wherever it stands.
 """
 
 from __future__ import annotations
@@ -19,25 +19,33 @@ from typing import NamedTuple
 from scrapy_simhash import native
 from scrapy_simhash.features.tokens import fold_table, normal, tokens
 
-#: Words of a passage; in a short text a sixteenth of its words are enough, but at least four.
-PASSAGE, SHORT_PASSAGE, SHARE = 12, 4, 1 / 16
+#: Words of a passage.
+PASSAGE = 12
+#: The share of a short text's words that is enough for a passage.
+SHARE = 1 / 16
+#: Words of a passage in a text of any length.
+SHORT_PASSAGE = 4
 
-# Fewer shared pairs of words between two differing places are chance.
+# Fewer pairs of words that two texts share between differences are chance.
 _CHANCE = 3
 # Words of a name.
 _NAME_WORDS = 4
 # How often a name has to be exchanged.
 _EXCHANGES = 3
-# Digits of a reference: neither a year nor a time.
+# Digits of a reference number; years and times have fewer.
 _REFERENCE = 5
-# Places of a pair of words that are looked at: a hostile text repeats one pair all along.
+# Places of a pair of words that are compared: a hostile text repeats one pair from end to end.
 _PLACES = 64
 
 
 class WordEdit(NamedTuple):
-    """Words of the new text and those that the old one has in their place; either may be empty.
+    """Words of the new text in place of words of the old text.
 
-    `before` and `after` are the words around them, which both texts have; "" at the end of a text.
+    Attributes:
+        new: the words of the new text; empty if words were left out.
+        old: the words of the old text; empty if words were inserted.
+        before: the word before them, which both texts have; "" at the beginning of a text.
+        after: the word after them likewise.
     """
 
     new: Sequence[str]
@@ -48,12 +56,16 @@ class WordEdit(NamedTuple):
 
 @dataclass(frozen=True)
 class Changes:
-    """How a text differs from an earlier one, in its order.
+    """How a new text differs from an old text.
 
     Attributes:
-        all: where it does; not where nothing but an end of the earlier one is gone.
-        length: the words of the shorter text.
-        is_cut: whether the earlier one is longer.
+        all: the edits in the order of the new text; none if nothing but an end of the old text is
+            missing.
+        length: the number of words of the shorter text.
+        is_cut: whether the old text is longer.
+
+    >>> Changes.of("the goats sail today at ten", "the goats sail today at nine").all
+    [WordEdit(new=['ten'], old=['nine'], before='at', after='')]
     """
 
     all: Sequence[WordEdit]
@@ -64,41 +76,40 @@ class Changes:
     def of(cls, new: str, old: str) -> Changes:
         """Compare two texts."""
         if (core := native.core) is None:
-            ours, theirs = tokens(new), tokens(old)
-            return cls._of(_changes(ours, theirs), _words(ours), _words(theirs))
-        made = core.changes(new, old, fold_table(), False)
-        if made is None:
-            made = core.changes(normal(new), normal(old), fold_table(), True)
-        found, *words = made  # type: ignore[misc]  # a normalised text is never refused
-        changes = [WordEdit(a.split(), b.split(), *around) for a, b, *around in found]
-        return cls._of(changes, *words)
-
-    @classmethod
-    def _of(cls, changes: Sequence[WordEdit], new: float, old: float) -> Changes:
-        return cls(changes, min(new, old), new < old)
+            new_tokens, old_tokens = tokens(new), tokens(old)
+            edits = _edits(new_tokens, old_tokens)
+            new_words, old_words = _count_words(new_tokens), _count_words(old_tokens)
+        else:
+            result = core.changes(new, old, fold_table(), False)
+            if result is None:
+                result = core.changes(normal(new), normal(old), fold_table(), True)
+            # A normalised text is never refused.
+            parts, new_words, old_words = result  # type: ignore[misc]
+            edits = [WordEdit(a.split(), b.split(), *around) for a, b, *around in parts]
+        return cls(edits, min(new_words, old_words), new_words < old_words)
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether the texts differ."""
         return self.is_cut or bool(self.all)
 
     def replaces_passage(self) -> bool:
-        """Whether a passage stands in place of another one, between the same words."""
+        """Whether a passage stands in place of a different passage, between the same words."""
         least = min(PASSAGE, max(SHORT_PASSAGE, self.length * SHARE))
-        return any(_has(one.new, least) and _has(one.old, least) for one in self.all)
+        return any(_has_words(edit.new, least) and _has_words(edit.old, least) for edit in self.all)
 
     def renames(self) -> bool:
-        """Whether the same words were exchanged for the same others at several places.
+        """Whether a name was replaced by the same name at three places or more.
 
-        At three places or more, and such exchanges are at least half of all. The edits of a copy
-        do not repeat; terms of use of another firm differ in its name wherever it stands. Another
-        form of a word, as in "colour" and "color", is no exchange.
+        Such exchanges must be at least half of all. The edits of a copy do not repeat, whereas the
+        terms of use of a different firm differ in its name wherever it stands. A different form of
+        a word, such as "color" for "colour", is no exchange.
         """
         exchanged = [
-            (tuple(change.new), tuple(change.old))
-            for change in self.all
-            if change.new
-            and change.old
-            and not any(_has(words, _NAME_WORDS + 0.5) for words in change[:2])
+            (tuple(edit.new), tuple(edit.old))
+            for edit in self.all
+            if edit.new
+            and edit.old
+            and not any(_has_words(words, _NAME_WORDS + 0.5) for words in (edit.new, edit.old))
         ]
         repeated = [
             count
@@ -108,62 +119,65 @@ class Changes:
         return max(repeated, default=0) >= _EXCHANGES and 2 * sum(repeated) >= len(exchanged)
 
     def replaces_reference(self) -> bool:
-        """Whether a long number stands in place of another one, as of a file or a job ad."""
+        """Whether the number of a file, a job ad or the like stands in place of a different one."""
         return any(
-            len(one) == len(other) and one != other
-            for change in self.all
-            if (mine := _references(change.new))
-            for one, other in product(mine, _references(change.old))
+            len(new) == len(old) and new != old
+            for edit in self.all
+            if (references := _references(edit.new))
+            for new, old in product(references, _references(edit.old))
         )
 
     @property
     def touches_numbers(self) -> bool:
         """Whether either text has a number where they differ, or beside such a place."""
-        return self.has_numbers or any(any(map(_is_number, change.old)) for change in self.all)
+        return self.has_numbers or any(any(map(_is_number, edit.old)) for edit in self.all)
 
     def replaces_number(self) -> bool:
         """Whether a number stands in place of a different one."""
         return any(
-            any(map(_is_number, change.new)) and any(map(_is_number, change.old))
-            for change in self.all
+            any(map(_is_number, edit.new)) and any(map(_is_number, edit.old)) for edit in self.all
         )
 
     @cached_property
     def has_numbers(self) -> bool:
-        """Whether the new text holds a number that the old one has not at that place.
+        """Whether the new text has a number that the old text lacks at that place.
 
-        One or two words in place of others beside a number count too, as in "5 March", "5 April".
+        One or two words that are replaced beside a number count too: "5 March" and "5 April".
         """
         return any(
-            any(map(_is_number, change.new))
+            any(map(_is_number, edit.new))
             or (
-                0 < len(change.new) <= 2
-                and change.old
-                and (_is_number(change.before) or _is_number(change.after))
+                0 < len(edit.new) <= 2
+                and edit.old
+                and (_is_number(edit.before) or _is_number(edit.after))
             )
-            for change in self.all
+            for edit in self.all
         )
 
 
-def _changes(new: Sequence[str], old: Sequence[str]) -> list[WordEdit]:
+def _edits(new: Sequence[str], old: Sequence[str]) -> list[WordEdit]:
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, pair in enumerate(pairwise(old)):
         places[pair].append(place)
-    changes = []
+    edits = []
     for start, end in _runs([pair not in places for pair in pairwise(new)]):
-        # The pair before covers the words up to `start`, the pair behind those from `end` on.
+        # The pair before covers the words up to `start`, the pair after it those from `end` on.
         before = (new[start - 1], new[start]) if start else None
         after = (new[end], new[end + 1]) if end + 1 < len(new) else None
-        mine = new[start + 1 if before else 0 : end if after else len(new)]
         first, last = _between(places, before, after, len(old))
-        around = before[1] if before else "", after[0] if after else ""
-        changes.append(_without_ends(WordEdit(mine, old[first:last], *around)))
-    return changes
+        edit = WordEdit(
+            new[start + 1 if before else 0 : end if after else len(new)],
+            old[first:last],
+            before[1] if before else "",
+            after[0] if after else "",
+        )
+        edits.append(_without_ends(edit))
+    return edits
 
 
-def _without_ends(change: WordEdit) -> WordEdit:
-    """A change without the words that both texts have at its beginning or end."""
-    new, old, before, after = change
+def _without_ends(edit: WordEdit) -> WordEdit:
+    """An edit without the words that both texts have at its beginning or end."""
+    new, old, before, after = edit
     most = min(len(new), len(old))
     start = next((at for at in range(most) if new[at] != old[at]), most)
     most -= start
@@ -177,7 +191,7 @@ def _without_ends(change: WordEdit) -> WordEdit:
 
 
 def _runs(differs: Sequence[bool]) -> list[tuple[int, int]]:
-    """Starts and ends of runs of pairs that the other text lacks, those by chance included."""
+    """Starts and ends of runs of pairs that the old text lacks, or has in between by chance."""
     runs: list[tuple[int, int]] = []
     start = end = -1
     for place, is_own in enumerate(differs):
@@ -202,27 +216,26 @@ def _between(
 ) -> tuple[int, int]:
     """The range of the old words between two pairs, where these are nearest to each other.
 
-    Empty where the second nowhere follows the first.
+    It is empty if the second pair never follows the first.
     """
     starts = [place + 2 for place in places[before][:_PLACES]] if before else [0]
     ends = places[after] if after else [length]
-    found = (0, 0)
-    nearest = length + 1
+    nearest, size = (0, 0), length + 1
     for start in starts:
         at = bisect_right(ends, start - 2)
-        if at < len(ends) and ends[at] - start < nearest:
-            nearest, found = ends[at] - start, (start, ends[at])
-    return found
+        if at < len(ends) and ends[at] - start < size:
+            nearest, size = (start, ends[at]), ends[at] - start
+    return nearest
 
 
-def _words(tokens: Sequence[str]) -> float:
-    """The number of words: an ideograph, or a letter of a script without spaces, is half of one."""
-    return len(tokens) - sum(len(word) == 1 and not word.isascii() for word in tokens) / 2
+def _count_words(tokens: Sequence[str]) -> float:
+    """The number of words: an ideograph, or a letter of a script without spaces, is half a word."""
+    return len(tokens) - sum(len(token) == 1 and not token.isascii() for token in tokens) / 2
 
 
-def _has(words: Sequence[str], least: float) -> bool:
-    """Whether these are so many words."""
-    return len(words) >= least and _words(words) >= least
+def _has_words(tokens: Sequence[str], least: float) -> bool:
+    """Whether there are at least so many words."""
+    return len(tokens) >= least and _count_words(tokens) >= least
 
 
 def _is_number(token: str) -> bool:
@@ -234,9 +247,9 @@ def _references(words: Sequence[str]) -> list[str]:
 
 
 def _is_other_form(new: Sequence[str], old: Sequence[str]) -> bool:
-    """Whether both are forms of one word: they begin with the same letters."""
+    """Whether both are forms of one word, with the same letters at the beginning."""
     if len(new) != 1 or len(old) != 1:
         return False
-    one, other = new[0], old[0]
-    same = min(len(one), len(other)) // 2 + 1
-    return one[:same] == other[:same] and not any(map(str.isdigit, one + other))
+    (a,), (b,) = new, old
+    same = min(len(a), len(b)) // 2 + 1
+    return a[:same] == b[:same] and not any(map(str.isdigit, a + b))

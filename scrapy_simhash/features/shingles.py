@@ -1,7 +1,4 @@
-"""Shingles: the distinct pairs of neighbouring tokens of a text, as 64-bit hashes.
-
-And sets of such hashes: distinct ones, MinHash sketches.
-"""
+"""Shingles: the distinct pairs of neighbouring tokens of a text, as 64-bit hashes. Sketches."""
 
 from __future__ import annotations
 
@@ -59,7 +56,7 @@ def among(numbers: NDArray[Any], others: ArrayLike) -> NDArray[np.bool_]:
 
 
 class _Constants(NamedTuple):
-    """Odd numbers: the base of the polynomial of a token, the factor of the first of two tokens."""
+    """Odd numbers: the base of the polynomial of a token, the factor of a pair's first token."""
 
     base: int
     pair: np.uint64
@@ -71,9 +68,9 @@ _PUBLIC = _Constants(0x9E6C63D0876A9A47, np.uint64(0xD1342543DE82EF95))
 # Secrets whose tables, of 512 KiB each, are cached: a process has one database, or a few.
 _SECRETS = 8
 
-# Letters of a shingle in Thai and other scripts without spaces. They have few letters: different
-# texts on one subject share a fifth to two fifths of their pairs, but no more fours than English
-# or Japanese texts share pairs.
+# Letters of a shingle in Thai and other scripts without spaces. These have few letters: different
+# texts on one subject share a fifth to two fifths of their pairs, but no more rows of four than
+# English or Japanese texts share pairs.
 _LETTERS = 4
 
 # Characters hashed at once, to bound the memory; a token counts up to as many.
@@ -83,26 +80,37 @@ _WINDOW = 1 << 15
 def shingles(text: str, secret: bytes = b"") -> NDArray[np.uint64]:
     """Hash the distinct pairs of neighbouring tokens of a text.
 
-    A token is a run of letters and digits, or one ideograph, kana or hangul syllable; in Thai, Lao,
-    Khmer, Burmese and the like one letter with its marks, of which not pairs but fours are hashed.
-    Case, width and punctuation do not matter. Emoji and other pictures are tokens in a text that
-    has nothing else. A text of fewer than two tokens has no pair.
+    A token is a run of letters and digits, or one ideograph, kana or hangul syllable. In Thai, Lao,
+    Khmer, Burmese and the like it is one letter with its marks, and rows of four are hashed instead
+    of pairs. Case, width and punctuation do not matter. Emoji and other pictures are tokens in a
+    text that has nothing else. A text of fewer than two tokens has no pair.
 
-    Up to 64 secret bytes key the hashes, so that nobody else can choose words by their hashes;
-    without them they are the same everywhere. They are sorted, and evenly spread over all 64 bits.
-    Takes up to 50 bytes of memory a character.
+    Args:
+        text: the text; it takes up to 50 bytes of memory a character.
+        secret: up to 64 bytes that key the hashes, so that nobody else can choose words by their
+            hashes. Without a secret, hashes are the same everywhere.
+
+    Returns:
+        The hashes, sorted, evenly spread over all 64 bits.
+
+    >>> shingles("Goats at sea").size
+    2
+    >>> bool((shingles("Goats at sea") == shingles("GOATS: at sea!")).all())
+    True
     """
     if (core := native.core) is not None:
-        how = core_constants(secret)
-        made = compiled(lambda text, is_nfc: core.shingles(text, fold_table(), is_nfc, how), text)
-        return np.frombuffer(made, np.uint64)
+        constants = core_constants(secret)
+        packed = compiled(
+            lambda text, is_nfc: core.shingles(text, fold_table(), is_nfc, constants), text
+        )
+        return np.frombuffer(packed, np.uint64)
     hashes = _pair_hashes(fold(text), secret)
     hashes.sort()
     return distinct(hashes)
 
 
 def core_constants(secret: bytes) -> tuple[int, int, int]:
-    """How the core hashes tokens and pairs."""
+    """The constants by which the core hashes tokens and pairs."""
     base, pair = _constants(secret)
     return base, int(pair), _WINDOW
 
@@ -120,7 +128,7 @@ def shingle_names(text: str, secret: bytes = b"") -> dict[str, int]:
 
 
 def _pair_hashes(folded: NDArray[Any], secret: bytes) -> NDArray[np.uint64]:
-    """One hash per pair of neighbouring tokens, in order."""
+    """The hash of each pair of neighbouring tokens, in order."""
     base, pair = _constants(secret)
     starts = token_starts(folded)
     hashes = _token_hashes(folded, starts, base)
@@ -137,7 +145,7 @@ def _pair_hashes(folded: NDArray[Any], secret: bytes) -> NDArray[np.uint64]:
 
 
 def _token_hashes(folded: NDArray[Any], starts: NDArray[np.intp], base: int) -> NDArray[np.uint64]:
-    """One polynomial hash per token, in order."""
+    """The polynomial hash of each token, in order."""
     characters = folded[1:]
     bounds = np.append(starts, characters.size)
     hashes = np.empty(starts.size, np.uint64)
@@ -145,7 +153,7 @@ def _token_hashes(folded: NDArray[Any], starts: NDArray[np.intp], base: int) -> 
     while done < starts.size:
         origin = starts[done]
         end = origin + _WINDOW
-        # As many whole tokens as fit, or the beginning of a single one.
+        # As many whole tokens as fit, or the beginning of a single token.
         upto = max(done + 1, int(np.searchsorted(bounds, end, side="right")) - 1)
         window = characters[origin : min(end, bounds[upto])]
         hashes[done:upto] = _window_hashes(window, starts[done:upto] - origin, base)
@@ -186,7 +194,7 @@ def _powers(base: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
 
 BINS = 256
 _STARTS = np.arange(BINS, dtype=np.uint64) << np.uint64(56)
-# The values of a bin; 0 stands for an empty one.
+# The number of values of a bin; 0 stands for an empty bin.
 _VALUES = 255
 
 
@@ -202,22 +210,22 @@ def minhash(shingles: NDArray[np.uint64]) -> bytes:
     first = shingles.searchsorted(_STARTS)
     filled = first < np.append(first[1:], shingles.size)
     sketch = np.zeros(BINS, np.uint8)
-    # The highest bits are the number of the bin; any others will do.
+    # The highest bits are the number of the bin; any other bits will do.
     least = shingles[first[filled]]
     sketch[filled] = (least >> np.uint64(16)) % np.uint64(_VALUES) + np.uint64(1)
     return sketch.tobytes()
 
 
-def similarity_of(one: bytes, other: bytes) -> float:
+def similarity_of(a: bytes, b: bytes) -> float:
     """Estimate the Jaccard similarity of two sets from their sketches; 0 if both are empty.
 
     The standard error is about .019 at .9 and .025 at .8, more for sets of fewer shingles than
     there are bins.
     """
-    a, b = np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8)
-    known = int(np.count_nonzero(a | b))
-    if not known:
+    bins_a, bins_b = np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8)
+    filled = int(np.count_nonzero(bins_a | bins_b))
+    if not filled:
         return 0.0
-    equal = int(np.count_nonzero((a == b) & (a > 0)))
-    # Less the bins that are equal by chance.
-    return max(0.0, (equal / known * _VALUES - 1) / (_VALUES - 1))
+    equal = int(np.count_nonzero((bins_a == bins_b) & (bins_a > 0)))
+    # Some bins are equal by chance.
+    return max(0.0, (equal / filled * _VALUES - 1) / (_VALUES - 1))

@@ -1,7 +1,7 @@
 """The tokens of a text: runs of letters and digits, or characters of scripts without spaces.
 
-There is no loop over tokens and no dictionary: a text becomes an array of folded characters, with 0
-for separators, and tokens are found by comparing neighbours.
+A text becomes an array of folded characters, with 0 for separators, in which tokens are found by
+comparing neighbours: there is no loop over tokens and no dictionary.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from scrapy_simhash import native
 if TYPE_CHECKING:
     T = TypeVar("T")
 
-_LONGEST = 30
+# Combining marks in a row that are normalised together.
+_LONGEST_ROW = 30
 _JOINER = "\u034f"  # the combining grapheme joiner, across which marks are not sorted
+# Characters of a text that is normalised as a whole.
+_LONG = 1 << 15
 # Longer texts are normalised up to so many characters that change, counted after the change. Some
 # take half a microsecond, each is normalised several times, and a page may have a million of them.
-_LONG = 1 << 15
 _MOST_CHANGED = 100_000
 # Marks that count as letters until they are normalised; the last two are single in NFC.
 _HIDDEN_MARKS = {
@@ -37,15 +39,15 @@ _HALFWIDTH_MARKS = {"\uff9e": "\u3099", "\uff9f": "\u309a"}
 
 
 def listed(words: str) -> set[str]:
-    """The words of a list that is written as a text."""
+    """The words of a text, as a set."""
     return set(words.split())
 
 
 def normal(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
-    """Normalise a text, in time that grows with its length, whatever is in it.
+    """Normalise a text in linear time, whatever it contains.
 
-    Long rows of combining marks are divided. The end of a text with more than 100,000 characters
-    that change is left as written.
+    Long rows of combining marks are divided. In a text with more than 100,000 characters that
+    change, those behind them stay as they are.
     """
     if text.isascii():
         return text
@@ -75,17 +77,17 @@ def _changed_sizes(form: Literal["NFC", "NFKC"]) -> NDArray[np.uint8]:
         is_mark = combining(character) > 0
         if is_mark or not unicodedata.is_normalized(form, character):
             sizes[point] = len(unicodedata.normalize(form, character))
-    sizes[-1] = 1  # all code points behind them
+    sizes[-1] = 1  # all other code points
     return sizes
 
 
 def stream_safe(text: str) -> str:
-    """Put a joiner after each 30 combining marks in a row; to be called before normalising.
+    """Divide rows of more than 30 combining marks by joiners, before a text is normalised.
 
-    No text that somebody can read has a longer row.
+    No readable text has longer rows. See "Stream-Safe Text Format" in Unicode Standard Annex 15.
     """
-    step = _LONGEST + 1
-    # A longer row covers one of every 31 characters, so only those are checked.
+    step = _LONGEST_ROW + 1
+    # A longer row has one of every 31 characters, so only these are checked.
     if not any(map(combining, text[::step])):
         return text
     parts: list[str] = []
@@ -96,9 +98,9 @@ def stream_safe(text: str) -> str:
             end += 1
         while place < end and start > done and combining(text[start - 1]):
             start -= 1
-        if end - start > _LONGEST:
+        if end - start > _LONGEST_ROW:
             parts.append(text[done:start])
-            rows = (text[at : at + _LONGEST] for at in range(start, end, _LONGEST))
+            rows = (text[at : at + _LONGEST_ROW] for at in range(start, end, _LONGEST_ROW))
             parts.append(_JOINER.join(rows))
             done = end
         place = end + step
@@ -110,17 +112,21 @@ _SEPARATOR = 0
 _ALONE = 1 << 21  # flag of a character that is a token of its own; code points need 21 bits
 _CLUSTER = 1 << 22  # flag of a letter that is a token together with the marks behind it
 _MARK = _CLUSTER | _ALONE  # flags of such a mark
-_SYMBOL = 1 << 29  # flag of an emoji or another picture: a token in texts without words
+_SYMBOL = 1 << 29  # flag of an emoji or other picture: a token in texts without words
 _COMPOSES = 1 << 30  # flag of a character that NFC may compose or decompose
 _INVISIBLE = 1 << 31  # left out: soft hyphens, joiners, direction marks
-_BEYOND = _INVISIBLE + 1  # the last entry of the table, for all code points behind it
+_BEYOND = _INVISIBLE + 1  # the last entry of the table, for all other code points
 
 _IDEOGRAPHS = range(0x20000, 0x40000)  # planes 2 and 3 have nothing else
 _SELECTORS = range(0xE0000, 0xE1000)  # tags and variation selectors
 
 
 def tokens(text: str) -> list[str]:
-    """The folded tokens of a text, in order; `shingles` hashes their pairs."""
+    """The folded tokens of a text, in order; `shingles` hashes their pairs.
+
+    >>> tokens("GOATS: at sea 海上!")
+    ['goats', 'at', 'sea', '海', '上']
+    """
     if text.isascii():
         return [token for token in _fold_ascii(text).decode().split("\0") if token]
     if (core := native.core) is not None:
@@ -129,14 +135,14 @@ def tokens(text: str) -> list[str]:
     return named_tokens(fold(text))
 
 
-def compiled(make: Callable[[str, bool], T | None], text: str) -> T:
-    """Call the core with a text and whether it is in NFC, normalising it if the core asks."""
-    made = make(text, False)
-    return cast("T", make(normal(text), True)) if made is None else made
+def compiled(call: Callable[[str, bool], T | None], text: str) -> T:
+    """Call the core with a text and whether it is in NFC, for which it asks by returning None."""
+    result = call(text, False)
+    return cast("T", call(normal(text), True)) if result is None else result
 
 
 def fold(text: str) -> NDArray[Any]:
-    """Folded characters, a separator first: bytes for ASCII, which is faster, else 32 bits each."""
+    """The folded characters behind a separator: bytes for ASCII, which is faster, else 32 bits."""
     if text.isascii():
         return np.frombuffer(_fold_ascii(f" {text}"), np.uint8)
     return _fold_unicode(text)
@@ -154,7 +160,7 @@ def token_starts(folded: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def cluster_tokens(folded: NDArray[Any], starts: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The numbers of the tokens that are letters of a script without spaces."""
+    """The indexes of the tokens that are letters of a script without spaces."""
     if folded.itemsize == 1 or folded.max() < _CLUSTER:
         return starts[:0]
     return np.flatnonzero(folded[1:][starts] >= _CLUSTER)
@@ -195,9 +201,9 @@ def _without_symbols(folded: NDArray[np.uint32]) -> NDArray[np.uint32]:
     Copies often lose their emoji or have pictures instead, so beside words they do not count.
     """
     symbols = folded >= _SYMBOL
-    rest = np.where(symbols, np.uint32(_SEPARATOR), folded)
-    if rest.max():
-        return rest
+    words = np.where(symbols, np.uint32(_SEPARATOR), folded)
+    if words.max():
+        return words
     return np.where(symbols, folded ^ np.uint32(_SYMBOL | _ALONE), folded)
 
 
@@ -205,10 +211,10 @@ def _without_symbols(folded: NDArray[np.uint32]) -> NDArray[np.uint32]:
 def fold_table() -> NDArray[np.uint32]:
     """The folded value of each code point of planes 0 and 1.
 
-    NFKC if that is a single character, in lower case; separators or symbols unless alphanumeric or
-    combining marks. The table is a file, frozen at Unicode 14: Python's own tables change between
-    versions, and crawlers that share an index may run different ones. `tests/fold_table.py` defines
-    and writes it.
+    It is the character in NFKC and lower case, if that is a single one; or a separator or symbol,
+    unless it is alphanumeric or a combining mark. The table is a file, frozen at Unicode 14: the
+    tables of Python change between versions, and crawlers that share an index may run different
+    versions. `tests/fold_table.py` defines and writes the file.
     """
     packed = lzma.decompress(Path(__file__).with_name("fold.xz").read_bytes())
     return np.frombuffer(packed, "<u4").astype(np.uint32)

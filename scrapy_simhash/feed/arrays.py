@@ -1,4 +1,4 @@
-"""JSON arrays, as `scrapy crawl -O items.json` writes them, read without holding a whole one."""
+"""JSON arrays, as `scrapy crawl -O items.json` writes them, read in pieces."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from scrapy_simhash.feed.source import (
     RecordError,
 )
 
-# Bytes in which the beginning of the first element is looked for.
+# Bytes that are searched for the beginning of the first element.
 _HEAD = 1 << 16
 _ARRAY_OF_OBJECTS = re.compile(rb"\s*+\[\s*+(?:\{|\]\s*+\Z)")
+# An object on several lines.
 _LONG_OBJECT = re.compile(rb"\s*+\{[ \t\r]*+\n")
 
-# What stands before the first element, between two of them, also of two arrays (a crawl with
-# `-o items.json` appends one), and behind the last one.
+# What stands before the first element, between two elements, and behind the last one. A crawl with
+# `-o items.json` appends an array, so two elements may be of two arrays.
 _FIRST = re.compile(rb"\s*+\[\s*+")
 _BETWEEN = re.compile(rb"\s*+(?:,|\]\s*+\[)?+\s*+")
 _END = re.compile(rb"\s*+\]\s*+")
-# Up to the next bracket outside of a string, or the end of a value without brackets.
+# Text up to the next bracket outside of a string, and a value without brackets.
 _BRACKET = re.compile(rb'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+")*+[{}\[\]]', re.DOTALL)
 _SCALAR = re.compile(rb'(?:"(?:[^"\\]++|\\.)*+"|[^\s,"{}\[\]]++)(?=[\s,\]])', re.DOTALL)
 
@@ -38,7 +39,7 @@ def json_file(path: Path, named: str | None = None) -> JsonLines:
     """A file of JSON: an array of objects, whatever its name, or JSON Lines.
 
     Raises:
-        FeedError: it is a single object that holds others, or stands on several lines.
+        FeedError: it is a single object that holds others, or is on several lines.
     """
     source = JsonLines(path, named)
     with source.opened() as stream:
@@ -66,11 +67,11 @@ def _check_object(source: JsonLines, text: bytes, *, is_long: bool) -> None:
 
 
 def _are_objects(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+    return isinstance(value, list) and bool(value) and {*map(type, value)} == {dict}
 
 
 class JsonArray(JsonLines):
-    """A file of one JSON array, or of several. Its records are elements with their numbers."""
+    """A file of one or several JSON arrays. Its records are elements with their numbers."""
 
     form = "JSON array"
     unit = "item"
@@ -81,7 +82,7 @@ class JsonArray(JsonLines):
         return False
 
     def write(self, sources: Sequence[Any], wanted: Iterator[bool], output: Output) -> None:
-        """Copy the wanted elements, to an array with what stands between them."""
+        """Copy the wanted elements; to an array, with what stands between them."""
         if without_suffix(output.path) != ARRAY:
             super().write(sources, wanted, output)
             return
@@ -100,16 +101,16 @@ class JsonArray(JsonLines):
             packed.write(end if is_begun else (opening or b"[") + end)
 
     def pieces(self) -> Generator[_Piece]:
-        """The elements of the arrays; the last piece has none.
+        """Yield the elements of the arrays; the last piece has no element.
 
         Raises:
-            FeedError: this is no array, or it is cut off, or an element is too long.
+            FeedError: this is no array, the array is cut off, or an element is too long.
         """
         with self.opened() as stream:
             yield from _Scanner(self.path, stream).pieces()
 
     def _blocks(self) -> Generator[Block]:
-        """The elements as lines: white space is all of them that may hold a line feed."""
+        """Yield the elements as lines: a line feed in an element is white space."""
         number, lines, size = 1, list[bytes](), 0
         with closing(self.pieces()) as pieces:
             for _, element in pieces:
@@ -122,7 +123,7 @@ class JsonArray(JsonLines):
 
 
 class _Piece(NamedTuple):
-    """What stands before an element, and the element, as they are written."""
+    """An element and what stands before it, as they are written."""
 
     before: bytes
     element: bytes
@@ -136,7 +137,7 @@ class _Scanner:
         self._text, self._start, self._number = b"", 0, 1
 
     def pieces(self) -> Generator[_Piece]:
-        """The elements; the last piece has none."""
+        """Yield the elements; the last piece has no element."""
         match = _FIRST.match
         while True:
             before = self._size_of(match)
@@ -157,9 +158,9 @@ class _Scanner:
     def _size_of(self, match: Callable[[bytes, int], re.Match[bytes] | None]) -> int:
         """The size of what stands before the next element or the end."""
         while True:
-            found = match(self._text, self._start)
-            if found and found.end() < len(self._text):
-                return found.end() - self._start
+            gap = match(self._text, self._start)
+            if gap and gap.end() < len(self._text):
+                return gap.end() - self._start
             self._read_more()
 
     def _size_of_value(self, before: int) -> int:
@@ -168,12 +169,12 @@ class _Scanner:
         while True:
             place = self._start + before
             if self._text[place] not in b"{[":
-                if found := _SCALAR.match(self._text, place):
-                    return found.end() - place
+                if scalar := _SCALAR.match(self._text, place):
+                    return scalar.end() - place
             else:
-                while found := _BRACKET.match(self._text, place + size):
-                    size = found.end() - place
-                    depth += 1 if self._text[found.end() - 1] in b"{[" else -1
+                while bracket := _BRACKET.match(self._text, place + size):
+                    size = bracket.end() - place
+                    depth += 1 if self._text[bracket.end() - 1] in b"{[" else -1
                     if not depth:
                         return size
             self._read_more()
@@ -183,7 +184,7 @@ class _Scanner:
             raise self._error("the array is cut off")
 
     def _read(self) -> bool:
-        """Read on; what was taken is forgotten."""
+        """Read on, and forget what was taken; False at the end of the file."""
         if len(self._text) - self._start > MOST_BYTES:
             raise self._error(TOO_LONG)
         block = self._stream.read(CHUNK_BYTES)

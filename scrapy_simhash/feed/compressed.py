@@ -14,15 +14,19 @@ from typing import Any, BinaryIO
 
 from scrapy_simhash.feed.source import CHUNK_BYTES, FeedError, optional
 
-# Of the dictionary of xz, whose largest preset takes 65 MiB.
+# Bytes of memory for unpacking xz; its largest preset takes 65 MiB.
 _XZ_MEMORY = 80 << 20
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
-# Raised for damaged and truncated files; by bz2 an OSError without errno.
+# The errors for damaged and truncated files; bz2 raises OSError without errno.
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, OSError)
 
 
 def without_suffix(path: Path) -> str:
-    """The last suffix before that of a compression, in lower case."""
+    """The last suffix before that of a compression, in lower case.
+
+    >>> without_suffix(Path("items.jsonl.gz"))
+    '.jsonl'
+    """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in _SUFFIXES:
         suffixes.pop()
@@ -35,7 +39,7 @@ def is_compressed(path: Path) -> bool:
 
 
 class _Xz(io.RawIOBase):
-    """Reads xz with a limit of memory, which `lzma.open` does not have."""
+    """Reads xz with a limit of memory, which `lzma.open` lacks."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -45,8 +49,8 @@ class _Xz(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        part = b""
-        while not part:
+        unpacked = b""
+        while not unpacked:
             packed = b""
             if self._unpacker.eof:
                 # Streams follow each other, perhaps with zeros between them.
@@ -58,9 +62,9 @@ class _Xz(io.RawIOBase):
                 self._unpacker = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
             elif self._unpacker.needs_input and not (packed := self._stream.read(CHUNK_BYTES)):
                 raise EOFError("ends within a stream")
-            part = self._unpacker.decompress(packed, len(buffer))
-        buffer[: len(part)] = part
-        return len(part)
+            unpacked = self._unpacker.decompress(packed, len(buffer))
+        buffer[: len(unpacked)] = unpacked
+        return len(unpacked)
 
 
 @contextmanager
@@ -68,7 +72,7 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
     """Open a file to read its decompressed content.
 
     Raises:
-        FeedError: the file is damaged or truncated; raised also by reads inside the block.
+        FeedError: the file is damaged or truncated. Reads inside the block raise it too.
     """
     suffix = path.suffix.lower()
     damaged: tuple[type[Exception], ...] = _DAMAGED
@@ -95,11 +99,11 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def compressing(stream: BinaryIO, path: Path) -> Iterator[BinaryIO]:
-    """Compress what is written to a stream, if the name of the file asks for it."""
+    """Compress what is written to a stream, if the suffix of the path is that of a compression."""
     suffix = path.suffix.lower()
     packed: Any
     if suffix == ".gz":
-        # Without a time, equal content gives equal files.
+        # Without a time, equal contents make equal files.
         packed = gzip.GzipFile("", "wb", 6, stream, mtime=0)
     elif suffix == ".bz2":
         packed = bz2.BZ2File(stream, "wb")

@@ -1,4 +1,4 @@
-"""CSV in the dialects that spreadsheets and databases write, plain or compressed."""
+"""CSV in the dialects that spreadsheets and databases write."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from scrapy_simhash.feed.source import (
 )
 from scrapy_simhash.visible import shortened
 
-#: The delimiters that a file of each suffix is written with, unless it is copied from CSV.
+#: The delimiters of new files by their suffixes.
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
-# Characters in which the dialect is looked for.
+# Characters that are read to find the dialect.
 _SAMPLE = 1 << 16
 _DELIMITERS = ",;\t|"
-# Quotation marks and escapes, the usual ones first.
+# The usual quotation mark and escape, and others.
 _USUAL = ('"', None)
 _QUOTES = (('"', "\\"), ("'", None), ("'", "\\"), (None, None), (None, "\\"))
-# In the name of a column these are left by another dialect.
+# What a wrong dialect leaves in the names of columns.
 _QUOTED = re.compile(r"""^["']|["'\\]$""")
-# Excel writes the delimiter above the header, where it is not that of the country.
+# Excel writes the delimiter above the header if it is not that of the country.
 _SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n?', re.IGNORECASE)
-# In a header of one column they are delimiters that are not known, or that stand in quotes.
 _UNDECODED = re.compile("[\udc80-\udcff]")
+# In the header of a single column, these are unknown delimiters, or delimiters in quotation marks.
 _SUSPICIOUS = re.compile("[,;\t|^~\x01\x1f]")
 
 
@@ -66,10 +66,10 @@ class Dialect(NamedTuple):
         return next(filter(None, self.rows(io.StringIO(text, newline=""))), [])
 
     def grammar(self, *, is_whole: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        """What matches each cell of a row, and a row as a program writes it.
+        """The regular expressions of a cell, and of a row as a program writes it.
 
-        Quotation marks stay open only where the text is cut off. A sign that a program would escape
-        does not stand behind a backslash that is none of the escapes.
+        A quotation mark may stay open only where the text is cut off. If backslashes are no
+        escapes, no row has one before a quotation mark.
         """
         end, sign = re.escape(self.delimiter), self.quotechar or '"'
         close = sign if is_whole else rf"(?:{sign}|\Z)"
@@ -97,8 +97,8 @@ class _Row(NamedTuple):
 class CsvFile(TextFile):
     """A table whose first row names the columns. Its records are rows with their last lines.
 
-    A column without a name is called as pandas does, by its number from 0: `Unnamed: 0`; the second
-    one of a name gets `.1`.
+    Columns without a name, and with the name of a column before them, are named as by pandas:
+    `Unnamed: 0` for the first column, `price.1` for the second `price`.
     """
 
     @property
@@ -107,18 +107,18 @@ class CsvFile(TextFile):
         return f"CSV {self._dialect.delimiter.join(self._names)} {self._dialect[1:]}"
 
     def can_write(self, path: Path) -> bool:
-        """Compressed or not; a name that stands for another delimiter is another format."""
+        """Any CSV file whose suffix does not stand for a different delimiter."""
         delimiter = DELIMITERS.get(without_suffix(path))
         return delimiter in (",", self._dialect.delimiter)
 
     def records(self) -> Generator[tuple[int, list[str]]]:
-        """The rows behind the header."""
+        """Yield the rows behind the header."""
         with closing(self._rows()) as rows:
             for row in rows:
                 yield row[:2]
 
     def chunks(self) -> Generator[Chunk]:
-        """The rows behind the header."""
+        """Yield the rows behind the header."""
         with closing(self.records()) as rows:
             yield from chunks_of(
                 (record, sum(map(len, record[1]), len(record[1]))) for record in rows
@@ -130,7 +130,7 @@ class CsvFile(TextFile):
         place, names = f"{self.path}, line {number}", self._names
         try:
             "".join(cells).encode()
-        except UnicodeEncodeError as error:  # other bytes were decoded to lone surrogates
+        except UnicodeEncodeError as error:  # undecodable bytes became lone surrogates
             raise RecordError(f"{place}: {self.unreadable}") from error
         # Some programs end each row with a delimiter.
         if not _is_even(cells, len(names)):
@@ -188,7 +188,7 @@ class CsvFile(TextFile):
 
     @contextmanager
     def _text(self) -> Iterator[TextIO]:
-        """The text of the file; bytes that are not in its encoding become lone surrogates."""
+        """Open the text of the file; bytes that are not in its encoding become lone surrogates."""
         with (
             self.opened() as stream,
             io.TextIOWrapper(stream, "utf-8", errors="surrogateescape", newline="") as text,
@@ -196,17 +196,17 @@ class CsvFile(TextFile):
             yield text
 
     def _rows(self) -> Generator[_Row]:
-        """The rows behind the header, which each crawl that appended to the file wrote again."""
+        """Yield the rows behind the header, without headers of crawls that appended to the file."""
         header = self._header.cells
         with closing(self._read()) as rows:
             next(rows, None)
-            # In a list of words any one may be that of the header.
+            # In a list of words, a word may equal the header.
             yield from (row for row in rows if row.cells != header or len(header) < 2)
 
     def _read(self) -> Generator[_Row]:
-        """All rows, each with the blank lines before it; none is longer than allowed."""
+        """Yield all rows, each with the blank lines before it, of limited size."""
         dialect, number, size, cells = self._dialect, 0, 0, 0
-        # A list of lines of a few characters takes thirty times their size.
+        # A list of short lines would take thirty times their size.
         read = io.StringIO()
 
         def checked(line: str) -> str:
@@ -240,37 +240,41 @@ class CsvFile(TextFile):
 def dialect_of(sample: str, *, is_whole: bool) -> Dialect:
     """The dialect of a table, given its beginning.
 
-    It is the one in which the most text is in rows that a program would write so, with as many
-    cells as the header; then the one with the most columns; then the most usual one.
+    It is the dialect in which the most text is in rows that a program would write so, with as many
+    cells as the header. If several dialects are equal, it is the one with the most columns, and
+    then the most usual one.
     """
 
     def fit(dialect: Dialect) -> tuple[int, int]:
-        names, fitting, at = dialect.header(sample), 0, 0
+        names, fitting, place = dialect.header(sample), 0, 0
         if len(names) < 2:
             return 0, len(names)
         if any(map(_QUOTED.search, names)):
             return 0, 0
         cell, row = dialect.grammar(is_whole=is_whole)
-        while at < len(sample):
-            if not (found := row.match(sample, at)):
-                at = sample.find("\n", at) + 1 or len(sample)
+        while place < len(sample):
+            if not (match := row.match(sample, place)):
+                place = sample.find("\n", place) + 1 or len(sample)
                 continue
-            cells, size = cell.findall(found[1]), found.end() - at
-            at += size
-            is_cut = at == len(sample) and not is_whole and len(cells) < len(names)
+            cells, size = cell.findall(match[1]), match.end() - place
+            place += size
+            is_cut = place == len(sample) and not is_whole and len(cells) < len(names)
             if is_cut or _is_even(cells, len(names)):
                 fitting += size if len(cells) > len(names) else 2 * size
         return fitting, len(names)
 
-    hows = [how for how in _QUOTES if all(sign is None or sign in sample for sign in how)]
-    best = max((Dialect(one, *how) for how in [_USUAL, *hows] for one in _DELIMITERS), key=fit)
+    unusual = [signs for signs in _QUOTES if all(s is None or s in sample for s in signs)]
+    dialects = (
+        Dialect(delimiter, *signs) for signs in [_USUAL, *unusual] for delimiter in _DELIMITERS
+    )
+    best = max(dialects, key=fit)
     names = best.header(sample)
     is_spaced = len(names) > 1 and all(name.startswith(" ") for name in names[1:])
     return best._replace(skipinitialspace=is_spaced)
 
 
 def _is_even(cells: Sequence[str], width: int) -> bool:
-    """Whether a row has as many cells as the header, or more empty ones at its end."""
+    """Whether a row has as many cells as the header, not counting empty cells at its end."""
     return len(cells) >= width and not any(cells[width:])
 
 

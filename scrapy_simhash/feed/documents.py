@@ -90,11 +90,11 @@ class ItemReader:
             sketch = Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
             facts, exact = Facts(), True
         # Things that one page lists under addresses of their own are different things.
-        is_listed = bool(page) and content.address is not None
+        is_listed = bool(page) and content.own_url is not None
         return Document(
             sketch,
-            f"listed:{page} {content.address}" if is_listed else f"item:{number}",
-            page or content.address or "",
+            f"listed:{page} {content.own_url}" if is_listed else f"item:{number}",
+            page or content.own_url or "",
             download=0,
             listing=_number_of(page) if is_listed else 0,
             text=None if exact else content.text,
@@ -202,7 +202,7 @@ class PageReader:
 
 
 def _is_empty(content: ItemContent) -> bool:
-    return content.is_empty and not content.names_page
+    return content.is_empty
 
 
 def _number_of(page: str) -> int:

@@ -1,4 +1,4 @@
-"""Text in any encoding, read as UTF-8: told by its first bytes, or by the user."""
+"""Text in any encoding, which its first bytes or the user tell, read as UTF-8."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any, BinaryIO
 from scrapy_simhash.feed.compressed import open_unpacked
 from scrapy_simhash.feed.source import CHUNK_BYTES, FeedError, Source
 
-#: What to do about text in another encoding.
+#: The advice for text that is not in the expected encoding.
 NAME_IT = "name its encoding, as in --encoding gb18030, big5, shift_jis or cp1252"
 
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
-# Bytes that tell an encoding.
+# Bytes that are read to find the encoding.
 _HEAD = 4
 
 
@@ -42,7 +42,7 @@ class TextFile(Source):
     """A file of text.
 
     Attributes:
-        named: the encoding of the file, unless its first bytes tell another one; None for UTF-8.
+        named: the encoding of the file, unless it has a byte order mark; None for UTF-8.
     """
 
     def __init__(self, path: Path, named: str | None = None) -> None:
@@ -51,12 +51,12 @@ class TextFile(Source):
 
     @cached_property
     def encoding(self) -> str:
-        """The encoding: that of the byte order mark, the one that was named, or UTF-8.
+        """The encoding: that of the byte order mark, else the named one, else UTF-8.
 
-        Text in UTF-16 or UTF-32 without a mark begins with an ASCII character, thus with a zero.
+        UTF-16 and UTF-32 are found without a mark, if the text begins with an ASCII character.
         """
-        told = json.detect_encoding(self._head)
-        return told if self.has_mark else self.named or told
+        detected = json.detect_encoding(self._head)
+        return detected if self.has_mark else self.named or detected
 
     @property
     def has_mark(self) -> bool:
@@ -70,7 +70,7 @@ class TextFile(Source):
 
     @property
     def unreadable(self) -> str:
-        """What is wrong with a record that is not in this encoding, and what to do."""
+        """The message about a record that is not in this encoding."""
         return f"not {self.encoding.upper()}; {NAME_IT}"
 
     @contextmanager
@@ -80,7 +80,7 @@ class TextFile(Source):
         Bytes that are not in its encoding stay as they are.
 
         Raises:
-            FeedError: the file is damaged; raised also by reads inside the block.
+            FeedError: the file is damaged. Reads inside the block raise it too.
         """
         with open_unpacked(self.path) as stream:
             if self.encoding == "utf-8":
@@ -93,7 +93,7 @@ class TextFile(Source):
 
 
 class _Recoded(io.RawIOBase):
-    """Reads text in some encoding as UTF-8."""
+    """Reads text in any encoding as UTF-8."""
 
     def __init__(self, stream: BinaryIO, encoding: str) -> None:
         self._stream = stream
@@ -111,6 +111,6 @@ class _Recoded(io.RawIOBase):
             self._ended = not block
             text = self._decoder.decode(block, final=self._ended)
             self._left = text.encode("utf-8", self._errors)
-        part, self._left = self._left[: len(buffer)], self._left[len(buffer) :]
-        buffer[: len(part)] = part
-        return len(part)
+        size = min(len(buffer), len(self._left))
+        buffer[:size], self._left = self._left[:size], self._left[size:]
+        return size

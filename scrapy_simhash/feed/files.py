@@ -1,4 +1,4 @@
-"""Find and open files, each in the format that its name selects, and write rows in another one."""
+"""Find and open files in the format that their suffixes select, and write rows in any format."""
 
 from __future__ import annotations
 
@@ -30,9 +30,11 @@ _ROWS = 1024
 
 
 def open_source(path: Path, encoding: str | None = None) -> Source:
-    """The file of that name, in the format that its suffixes name.
+    """Open a file in the format that its suffixes select.
 
-    The encoding is that of JSON and CSV whose first bytes tell no other one; None for UTF-8.
+    Args:
+        path: the file.
+        encoding: that of JSON and CSV without a byte order mark; None for UTF-8.
 
     Raises:
         FeedError: the format is unknown, or the file is damaged.
@@ -52,24 +54,24 @@ def open_source(path: Path, encoding: str | None = None) -> Source:
     )
 
 
-def find_files(given: str) -> list[Path]:
+def find_files(name: str) -> list[Path]:
     """The files that a path, a folder or a pattern names, sorted by name.
 
-    Of a folder only files of a known format are taken, hidden ones excluded.
+    Of a folder these are the files of a known format that are not hidden.
 
     Raises:
         FeedError: there are none.
     """
-    path = Path(given)
+    path = Path(name)
     if path.is_dir():
-        found = [one for one in path.rglob("*") if one.is_file() and _is_known(one)]
-    elif path.exists() or not set("*?[") & set(given):
-        found = [path]
+        files = [file for file in path.rglob("*") if file.is_file() and _is_known(file)]
+    elif path.exists() or not set("*?[") & set(name):
+        files = [path]
     else:
-        found = [Path(one) for one in glob(given, recursive=True) if Path(one).is_file()]  # noqa: PTH207
-    if not found:
-        raise FeedError(f"{given}: no file of a known format found")
-    return sorted(found)
+        files = [file for file in map(Path, glob(name, recursive=True)) if file.is_file()]  # noqa: PTH207
+    if not files:
+        raise FeedError(f"{name}: no file of a known format found")
+    return sorted(files)
 
 
 def _is_known(path: Path) -> bool:
@@ -77,7 +79,7 @@ def _is_known(path: Path) -> bool:
 
 
 def identity_of(sources: Sequence[Source]) -> str:
-    """A digest of the beginnings and the sizes of some files."""
+    """A digest of the beginnings and the sizes of files."""
     digest = blake2b(digest_size=12)
     for source in sources:
         with source.path.open("rb") as stream:
@@ -101,13 +103,13 @@ def write_table(
 ) -> None:
     """Write rows as JSON, CSV or Parquet.
 
-    CSV, and Parquet columns without a common type, have texts: JSON of lists and dicts.
+    In CSV, and in Parquet columns without a common type, values are texts, lists and dicts JSON.
 
     Args:
-        rows: gives the rows; called twice if the columns are unknown.
+        rows: returns the rows; called twice if the columns are unknown.
         path: its suffixes select the format and the compression.
         stream: where to write.
-        types: the columns with their types in Arrow; None for those of the rows.
+        types: the columns with their types in Arrow; None to find them in the rows.
         for_people: keeps spreadsheets from running cells of a CSV file as formulas.
 
     Raises:
@@ -138,21 +140,21 @@ def _write_parquet(rows: Rows, stream: BinaryIO, types: Mapping[str, str] | None
     library = pyarrow()
     try:
         if types is None:
-            found = _inferred(rows())
+            columns = _inferred(rows())
         else:
-            found = {name: library.type_for_alias(kind) for name, kind in types.items()}
-        texts = {name for name, kind in found.items() if library.types.is_string(kind)}
+            columns = {name: library.type_for_alias(kind) for name, kind in types.items()}
+        texts = {name for name, kind in columns.items() if library.types.is_string(kind)}
         typed = (
             {name: _cell(value) if name in texts else value for name, value in row.items()}
             for row in rows()
         )
-        write_rows(stream, typed, library.schema(found.items()))
+        write_rows(stream, typed, library.schema(columns.items()))
     except (library.ArrowException, OverflowError, UnicodeError) as error:
         raise FeedError(f"can't be written as Parquet: {error}") from error
 
 
 def _inferred(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The columns with their types."""
+    """The columns of rows with their types."""
     types: dict[str, Any] = {}
     left = iter(rows)
     while part := list(islice(left, _ROWS)):
@@ -162,12 +164,12 @@ def _inferred(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _common_type(known: Any, values: Sequence[Any]) -> Any:
-    """The type of a column with further values; that of texts if they have no other in common."""
+    """The type of a column with further values; that of texts if there is no common type."""
     library = pyarrow()
     try:
         kind = library.array(values).type
         if known is not None:
-            schemas = [library.schema({"": one}) for one in (known, kind)]
+            schemas = [library.schema({"": type_}) for type_ in (known, kind)]
             kind = library.unify_schemas(schemas, promote_options="permissive").field(0).type
     except (library.ArrowException, OverflowError, UnicodeError):
         return library.string()

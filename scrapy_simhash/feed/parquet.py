@@ -1,4 +1,4 @@
-"""Parquet tables, by pyarrow, which reads them by the sizes that they declare."""
+"""Parquet tables, read by pyarrow, in parts whose size the files declare."""
 
 from __future__ import annotations
 
@@ -25,17 +25,15 @@ _GROUP = 16 * 1024
 _COLUMNS = 10_000
 # The most elements in a list of the footer.
 _ELEMENTS = 100_000
-# The most values in lists, and bytes, that become objects at a time.
-_MOST = (MOST_VALUES, MOST_BYTES)
 _TOO_LARGE = "a row has more than 500,000 values or 16 MiB"
 # The most rows that are read at a time.
 _ROWS = 1024
-# The most bytes of these, if there are several.
+# The most bytes that several rows may take.
 _BATCH = 64 << 20
 
 
 def pyarrow() -> Any:
-    """The library.
+    """Import pyarrow.
 
     Raises:
         FeedError: it is not installed.
@@ -77,10 +75,10 @@ class ParquetTable(Source):
             yield from ((row, size) for row in rows)
 
     def _batches(self) -> Iterator[Any]:
-        """Rows that fit into memory, also as dicts."""
+        """Yield rows in batches that fit into memory, also as dicts."""
         number = 0
         with self._open() as file:
-            # Texts that rows and lists share, perhaps millions of times, are kept once.
+            # Texts that many rows or lists share are kept once.
             texts = [
                 file.schema.column(number).path
                 for number in range(file.metadata.num_columns)
@@ -117,9 +115,9 @@ class ParquetTable(Source):
 
 
 def _parts(batch: Any) -> Iterator[Any]:
-    """A batch, or parts with few enough values and bytes."""
-    is_small = all(most >= found for most, found in zip(_MOST, _size(batch.columns), strict=True))
-    if is_small:
+    """Yield a batch, or parts of it, whose values in lists and bytes can become objects."""
+    values, size = _size(batch.columns)
+    if values <= MOST_VALUES and size <= MOST_BYTES:
         yield batch
     elif len(batch) == 1:
         raise FeedError(_TOO_LARGE)
@@ -134,14 +132,14 @@ def _size(arrays: Iterable[Any]) -> tuple[int, int]:
     values = size = 0
     for array in arrays:
         inner = _inner(array)
-        found = _size(inner)
-        values += sum(map(len, inner)) + found[0]
-        size += found[1] if inner else _bytes(array)
+        inner_values, inner_size = _size(inner)
+        values += sum(map(len, inner)) + inner_values
+        size += inner_size if inner else _bytes(array)
     return values, size
 
 
 def _inner(array: Any) -> list[Any]:
-    """The values in lists, structs or maps."""
+    """The arrays of the values in lists, structs or maps."""
     types = pyarrow().types
     if types.is_map(array.type):
         start, stop = (array.offsets[place].as_py() for place in (0, -1))
@@ -152,7 +150,7 @@ def _inner(array: Any) -> list[Any]:
 
 
 def _bytes(array: Any) -> int:
-    """The size of the values, with each in full that shares its text with others."""
+    """The size of the values; texts that values share count for each of them."""
     library = pyarrow()
     if not library.types.is_dictionary(array.type):
         return int(array.nbytes)
@@ -185,7 +183,8 @@ def _write(stream: BinaryIO, batches: Iterable[Any], schema: Any) -> None:
     with library.parquet.ParquetWriter(stream, schema) as writer:
         for batch in batches:
             group.append(batch)
-            if sum(map(len, group)) >= _GROUP or sum(one.nbytes for one in group) >= MOST_BYTES:
+            size = sum(part.nbytes for part in group)
+            if sum(map(len, group)) >= _GROUP or size >= MOST_BYTES:
                 writer.write_table(library.Table.from_batches(group))
                 group = []
         if group:
@@ -200,13 +199,13 @@ def _has_dictionary(metadata: Any, column: int) -> bool:
 
 
 def _rows_at_a_time(group: Any, schema: Any) -> int:
-    """How many rows of a group are read together, by the sizes that the file declares."""
+    """The number of rows of a group that are read together, by the sizes that the file declares."""
     if group.num_columns != len(schema):
         raise FeedError("the group has other columns than the table")
     columns = range(len(schema))
-    # Values of a fixed size take it where they are null, too.
+    # Values of a fixed size take it even if they are null.
     fixed = sum(max(0, schema.column(number).length or 0) for number in columns)
-    # Values that share their beginnings may each be as long as all of them are in the file.
+    # A value that shares its beginning with others may be as long as the whole group in the file.
     shares = any("DELTA_BYTE_ARRAY" in group.column(number).encodings for number in columns)
     each = group.total_byte_size // (1 if shares else max(1, group.num_rows)) + fixed
     if group.total_byte_size > MOST_BYTES * group.num_rows > 0:

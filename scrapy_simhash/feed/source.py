@@ -1,4 +1,4 @@
-"""What all file formats have in common: records that are read in chunks, and copied."""
+"""What all file formats have in common: records that are read in chunks and copied."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ from typing import Any, BinaryIO, NamedTuple
 #: Approximate size of a chunk, in bytes.
 CHUNK_BYTES = 1 << 20
 
-#: The largest record, in bytes (of CSV in characters), and the most values or cells in one. Parsed,
-#: such a record takes up to 300 MB.
-MOST_BYTES, MOST_VALUES = 16 << 20, 500_000
+#: The most bytes of a record, or characters in CSV.
+MOST_BYTES = 16 << 20
+#: The most values or cells of a record. A parsed record takes up to 300 MB.
+MOST_VALUES = 500_000
 
-#: What is wrong with a larger one.
+#: What is wrong with a larger record.
 TOO_LONG = "longer than 16 MiB"
 TOO_MANY = f"more than {MOST_VALUES:,} values"
 
+# The most records of a chunk.
 _CHUNK_RECORDS = 512
 
 
 class FeedError(ValueError):
-    """A file that `dedupe` should read or write is unusable."""
+    """A file can't be read or written."""
 
 
 class RecordError(FeedError):
-    """A record is no item, but the records after it can be read."""
+    """A record is no item; the records after it can be read."""
 
 
 def optional(module: str, extra: str) -> Any:
-    """A module that only this format needs.
+    """Import a module that only one format needs.
 
     Raises:
         FeedError: it is not installed.
@@ -50,9 +52,9 @@ class Chunk(NamedTuple):
     """Consecutive records, in a form that can be sent to another process.
 
     Attributes:
-        length: number of records.
+        length: the number of records.
         packed: the records, or their place in the file.
-        size: of the unpacked records, in bytes, approximately.
+        size: the approximate size of the unpacked records, in bytes.
     """
 
     length: int
@@ -66,7 +68,7 @@ class Output(NamedTuple):
     Attributes:
         path: its name, which selects the compression.
         stream: where to write.
-        others: whether to copy what is neither an item nor a page, too.
+        others: whether to copy what is neither an item nor a page as well.
     """
 
     path: Path
@@ -75,7 +77,7 @@ class Output(NamedTuple):
 
 
 def chunks_of(records: Iterable[tuple[Any, int]]) -> Generator[Chunk]:
-    """Group records, each given with its approximate size in bytes."""
+    """Group records, which come with their approximate sizes in bytes."""
     part: list[Any] = []
     size = 0
     for record, length in records:
@@ -150,9 +152,9 @@ class Source(ABC):
 
 
 def chosen(sources: Iterable[Any], wanted: Iterator[bool]) -> Iterator[tuple[Any, Any]]:
-    """The wanted records, each with its source."""
+    """Yield the wanted records, each with its source."""
     for source in sources:
         with closing(source.records()) as records:
-            # compress takes the record first: at the end of a file no flag is lost.
+            # compress takes the record first, so at the end of a file no flag is lost.
             for record in compress(records, wanted):
                 yield source, record

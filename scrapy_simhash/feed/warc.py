@@ -30,7 +30,8 @@ ARCHIVES = (".warc", ".wet")
 _HTML = ("text/html", "application/xhtml+xml")
 _BLOCK = 1 << 20
 _GZIP = b"\x1f\x8b"
-# The first length only, so that a damaged file is read once.
+# The head of a record with its length. Only the first length counts, so that a damaged file is read
+# once.
 _HEAD = re.compile(
     rb"WARC/(?>.*?\ncontent-length:[ \t]*+0*+(\d{0,20})).*?\n\r?\n", re.DOTALL | re.IGNORECASE
 )
@@ -41,9 +42,9 @@ class WarcPage:
     """A page of an archive.
 
     Attributes:
-        url: its address.
-        html: its bytes; None where the archive holds its text only (WET).
-        text: that text; None where there are bytes.
+        url: its URL.
+        html: its bytes; None if the archive has only its text (WET).
+        text: its text; None if the archive has its bytes.
     """
 
     url: str
@@ -67,13 +68,13 @@ class _Record(NamedTuple):
 class WarcFile(Source):
     """An archive, plain or compressed record by record.
 
-    Its pages are HTML responses of a status 2xx, and texts (WET). Everything else, such as requests
-    and images, is not compared.
+    Its pages are HTML responses with a status of 2xx, and texts (WET). Everything else, such as
+    requests and images, is not compared.
     """
 
     @property
     def form(self) -> str:
-        """WARC, compressed or not: records are copied without being compressed again."""
+        """WARC with or without compression, because records are copied as they are."""
         return "WARC .gz" if _is_gzip(self.path) else "WARC"
 
     def can_write(self, path: Path) -> bool:
@@ -81,11 +82,11 @@ class WarcFile(Source):
         return without_suffix(path) in ARCHIVES and _is_gzip(path) is _is_gzip(self.path)
 
     def chunks(self) -> Generator[Chunk]:
-        """The pages."""
+        """Yield the pages."""
         return chunks_of((page, len(page.html or page.text or "")) for page in self.records())
 
     def records(self) -> Generator[WarcPage]:
-        """The pages."""
+        """Yield the pages."""
         for record in self._parts():
             if record.page is not None:
                 yield record.page
@@ -135,7 +136,7 @@ def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
 
 
 def _is_complete(stream: BinaryIO, last: int) -> bool:
-    """Whether a file is complete whose last record begins at this position."""
+    """Whether the last record of a file, which begins at this position, is complete."""
     size = stream.seek(0, SEEK_END)
     stream.seek(last)
     begun = stream.read(_BLOCK)
@@ -153,7 +154,7 @@ def _is_complete(stream: BinaryIO, last: int) -> bool:
 
 
 def _page(record: Any, types: Any) -> WarcPage | None:
-    """The page of a record, if it is one."""
+    """The page in a record, if it has one."""
     url = record.headers.get("WARC-Target-URI", "")
     if record.record_type == types.conversion:
         return WarcPage(url, None, record.reader.read(MOST_BYTES + 1).decode("utf-8", "replace"))

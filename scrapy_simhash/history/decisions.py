@@ -34,7 +34,7 @@ from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.index.words import KEPT, status_of
-from scrapy_simhash.item.addresses import address_of, lister_of
+from scrapy_simhash.item.keys import item_url, lister_of
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
@@ -254,7 +254,7 @@ def find_addresses(
             query = select(table.c.key, url).where(*conditions, or_(*holds)).distinct()
             rows = namespace.read(query.order_by(url).limit(limit))
             found |= {
-                (namespace.name, row.key if lister_of(row.key) else address_of(row.key, row.url))
+                (namespace.name, row.key if lister_of(row.key) else item_url(row.key, row.url))
                 for row in rows
             }
     return sorted(found)[:limit]

@@ -13,7 +13,7 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.item.addresses import Address
+from scrapy_simhash.item.urls import UrlParts
 from scrapy_simhash.visible import plural
 
 #: The number of duplicate pages from which a part is shown.
@@ -37,7 +37,7 @@ class Pattern(NamedTuple):
     pages are equal if the duplicates among them are duplicates of the others' items, and of nothing
     else. An item kept because a field differs is not equal.
 
-    The part is named as :class:`~scrapy_simhash.item.addresses.Address` does. The
+    The part is named as :class:`~scrapy_simhash.item.urls.UrlParts` does. The
     numbers count the URLs with it, the URLs in groups of two or more, these groups, and the groups
     whose pages are not equal. The example is cut to 2,000 characters.
     """
@@ -153,12 +153,12 @@ class _Addresses:
         self._count = 0
 
     def add(self, url: str, origin: int) -> None:
-        address = Address.of(url)
+        address = UrlParts.of(url)
         if address is None or self._count > _MOST:
             return
         whole = hash(address.without(()))
         self._origins.setdefault(whole, set()).add(origin)
-        for name in address.parts():
+        for name in address.names():
             if name in self._parts or len(self._parts) < _MOST_PARTS:
                 part = self._parts.setdefault(name, _Part(url[: sql.LONGEST_URL], {}))
                 part.groups.setdefault(hash(address.without((name,))), set()).add(whole)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.index.words import UNCHANGED, difference_in_words, likeness_in_words
-from scrapy_simhash.item.addresses import address_of, lister_of
 from scrapy_simhash.item.facts import Values, without_repeated
+from scrapy_simhash.item.keys import item_url, lister_of
 from scrapy_simhash.visible import iso_time
 
 #: Where a text is: the number of a claim, and that of a duplicate of it or 0.
@@ -72,12 +72,12 @@ class Record(NamedTuple):
     @property
     def url(self) -> str:
         """The URL of the item: its own, if it has one, else that of its page."""
-        return address_of(self.key, self.page)
+        return item_url(self.key, self.page)
 
     @property
     def original(self) -> str | None:
         """The URL of the stored item, or the former one of an item that was moved."""
-        return address_of(self.original_key or "", self.original_page or "") or None
+        return item_url(self.original_key or "", self.original_page or "") or None
 
     @property
     def original_id(self) -> int:

@@ -33,7 +33,7 @@ from scrapy_simhash.index.lookup import Lookup, Outdated
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import ClaimRow, Document, Duplicate, Verdict
 from scrapy_simhash.index.writer import Writer
-from scrapy_simhash.item.addresses import address_of
+from scrapy_simhash.item.keys import item_url
 from scrapy_simhash.text.packed import TooLarge
 
 # The columns that claims and duplicates have in common.
@@ -274,7 +274,7 @@ def _duplicate_row(duplicate: Duplicate, claimant: ClaimRow, lookup: Lookup) -> 
         # The numbers of claims of an earlier namespace of this name are not valid here.
         "claim": match.row.id if is_here else 0,
         "origin": match.row.origin if is_here else 0,
-        "original": address_of(match.key, match.url),
+        "original": item_url(match.key, match.url),
         "distance": match.distance,
         "similarity": match.similarity,
         "estimated": match.estimated,

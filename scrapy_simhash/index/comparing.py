@@ -14,7 +14,7 @@ from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.rule import compare
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Verdict
 from scrapy_simhash.index.visits import NO_VISITS, Visits
-from scrapy_simhash.item.addresses import same_site
+from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.text.page import containment
 

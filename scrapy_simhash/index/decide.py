@@ -32,7 +32,6 @@ from scrapy_simhash.index.visits import (
     may_be_one_site,
     preference,
 )
-from scrapy_simhash.item.addresses import site, view_of
 from scrapy_simhash.item.evidence import Evidence, Relation, Weight, weight
 from scrapy_simhash.item.facts import (
     NUMBERS_OF_TEXT,
@@ -41,6 +40,7 @@ from scrapy_simhash.item.facts import (
     conflict,
     relations_of,
 )
+from scrapy_simhash.item.urls import site, view_of
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 from scrapy_simhash.text.page import containment
 

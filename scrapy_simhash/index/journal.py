@@ -30,9 +30,10 @@ from scrapy_simhash.index.verdict import (
     random_number,
 )
 from scrapy_simhash.index.writer import in_parts, writing
-from scrapy_simhash.item.addresses import address_of, same_site
 from scrapy_simhash.item.facts import OTHERS, REST_KEY, REST_OF_ITEM, Facts, changed_facts
+from scrapy_simhash.item.keys import item_url
 from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.text.packed import pack_bytes, unpack_text
 
 
@@ -189,7 +190,7 @@ def with_changes(
         # Items that moved and were left out have no claims of their own.
         rows = connection.execute(queries.last_urls, lookup.here(ids=moved)).all()
         for _, claim, key, url in sorted(rows, reverse=True):
-            last_urls[claim].append(address_of(key, url))
+            last_urls[claim].append(item_url(key, url))
     ignored = lookup.rule.ignored_keys
     return [
         replace(
@@ -218,7 +219,7 @@ def _moved_from(verdict: Verdict, last_urls: Mapping[int, Sequence[str]]) -> str
     row, before = verdict.row, verdict.before
     if row is None or not isinstance(before, ClaimRow):
         return None
-    old, new = address_of(before.key, before.url), address_of(row.key, row.url)
+    old, new = item_url(before.key, before.url), item_url(row.key, row.url)
     # An item may be known by its page, and later by its own URL.
     if old == new or (before.identity == row.identity and before.url == row.url):
         return None

@@ -50,9 +50,9 @@ from typing import NamedTuple
 from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.rule import Rule, are_equal
 from scrapy_simhash.index.verdict import ClaimRow, LastDuplicate, Match, Status, Verdict
-from scrapy_simhash.item.addresses import same_site
 from scrapy_simhash.item.evidence import PAGE_BIT, Evidence
 from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts
+from scrapy_simhash.item.urls import same_site
 
 
 class Visits(NamedTuple):

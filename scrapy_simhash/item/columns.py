@@ -1,4 +1,4 @@
-"""The columns of a list of objects: the scalars of each field, wherever they are inside."""
+"""The columns of a list of objects: the scalars of each field, however deep they are nested."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def collect(columns: dict[str, list[Any]], path: str, value: Any) -> None:
         columns.setdefault(path, []).append(value)
 
 
-def only(columns: Mapping[str, Any], name: str, value: Any) -> Any:
-    """A value without the scalars of other columns."""
+def select(columns: Mapping[str, Any], name: str, value: Any) -> Any:
+    """A value with nothing but the scalars of these columns."""
     if isinstance(value, list):
-        return [only(columns, name, inner) for inner in value]
+        return [select(columns, name, inner) for inner in value]
     if isinstance(value, dict):
-        return {key: only(columns, f"{name}.{key}", inner) for key, inner in value.items()}
+        return {key: select(columns, f"{name}.{key}", inner) for key, inner in value.items()}
     return value if name in columns else None

@@ -1,22 +1,13 @@
-"""The content of an item: the text to compare, its facts, its own address, and a digest of all."""
+"""The content of an item: its text and facts, its own URL, and a digest of everything."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from scrapy_simhash.item.addresses import (
-    is_address,
-    is_other_page,
-    is_page,
-    is_part,
-    own_address,
-    same_site,
-    site,
-)
-from scrapy_simhash.item.columns import collect, only
+from scrapy_simhash.item.columns import collect, select
 from scrapy_simhash.item.declared import is_canonical, published_first
 from scrapy_simhash.item.digest import digest_of
 from scrapy_simhash.item.evidence import Evidence
@@ -27,32 +18,46 @@ from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.prose import GLANCE, MIN_PROSE, is_prose
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.times import is_moment, is_relative, is_within
+from scrapy_simhash.item.urls import (
+    is_in_url,
+    is_other_page,
+    is_page_url,
+    is_url,
+    own_url,
+    same_site,
+    site,
+)
 from scrapy_simhash.item.values import Printed, flat, read_fields
 
 # Seconds by which clocks may differ.
 _SLACK = 60.0
-# Short values that are kept of an item.
+# Short values of an item that are kept to be shown.
 _SHOWN = 32
-# Their characters.
+# Characters of such a value.
 _LONGEST_SHOWN = 120
 # Characters of a value in which tags do not matter.
 _SHORT = 64
 _TEXTS = (str, Printed)
 _EMPTY = (None, "", b"")
-# What Scrapy's media pipelines tell of a file; only the checksum is the file's own.
+# The fields of a file from Scrapy's media pipelines; only the checksum is the file's own.
 _MEDIA = {"checksum", "path", "status", "url"}
-# Spaces in a value of one meaning.
-_FEW = 8
+# Spaces in a value that may be a single fact.
+_FEW_SPACES = 8
 
 
 class PageNames(NamedTuple):
-    """The title of a page, and what returns it without the names of site and section.
+    """The names of a page; a value equal to its title is read as its name.
 
-    A value equal to the first is read as the second.
+    Attributes:
+        title: the title of the page.
+        name: returns the title without the names of site and section.
     """
 
     title: str = ""
     name: Callable[[], str] = str
+
+
+_NO_NAMES = PageNames()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +67,23 @@ class ItemContent:
     Attributes:
         text: the prose, one value a line, the longest first; "" if there is none.
         facts: the short values.
-        address: the item's own address; None if it has none, or only that of the page.
-        digest: 16 bytes, equal for equal items; None for one that could not be read completely. All
-            counts in the notation of facts but the address of the page, times during the crawl,
-            the order of fields and lists, and the state of an item with an address.
-        names_page: whether the item holds the address of its page.
-        is_empty: whether it holds nothing else.
-        has_more: whether it holds no text, but more than facts: markup, data, lists of links.
-        published: when the thing itself was published, in epoch seconds, if a field has it.
-        canonical: whether the item declares its address, or that of the page, the canonical one.
+        own_url: the URL of the item, or the values of its key; None if it has neither, or only
+            the URL of the page.
+        digest: 16 bytes, equal for equal items; None for one that could not be read completely.
+            Facts count in their notation. The URL of the page, times during the crawl, the order of
+            fields and lists, and the state of an item that has a URL do not count.
+        has_page_url: whether the item has the URL of its page.
+        is_empty: whether it has nothing, not even that URL.
+        has_more: whether it has no text, but more than facts: markup, data, lists of links.
+        published: when the item was published, in epoch seconds, if a field tells it.
+        canonical: whether the item declares its URL, or that of the page, the canonical one.
     """
 
     text: str
     facts: Facts
-    address: str | None
+    own_url: str | None
     digest: bytes | None
-    names_page: bool
+    has_page_url: bool
     is_empty: bool
     has_more: bool = False
     published: int | None = None
@@ -85,20 +91,20 @@ class ItemContent:
 
 
 def digest_on(content: ItemContent, page_url: str) -> bytes | None:
-    """The digest, with the URL of the page if the item holds it: elsewhere it is another item."""
-    if content.digest is None or not content.names_page:
+    """The digest, with the URL of the page if the item has it: on other pages the item differs."""
+    if content.digest is None or not content.has_page_url:
         return content.digest
     page = page_url.encode("utf-8", "surrogatepass")
     return blake2b(content.digest + page, digest_size=16).digest()
 
 
 def key_on(content: ItemContent, page_url: str) -> str | None:
-    """The key of an item that is one of several on a page: its own address, or None.
+    """The key of an item that is one of several on a page: its own URL, or None.
 
-    The address of another site is that of an entry of this site, behind whose name it stands:
-    otherwise any page could change the history of any item.
+    A URL of a different site gets the name of the page's site in front. Otherwise any page could
+    change the history of any item.
     """
-    key = content.address
+    key = content.own_url
     if not (key and page_url and key.startswith(("http://", "https://"))):
         return key
     return key if same_site(key, page_url) else f"{site(page_url)} {key}"
@@ -111,7 +117,7 @@ def read_item(
     ignore: Collection[str] = (),
     key: Sequence[str] | None = None,
     page_url: str,
-    page_names: PageNames | None = None,
+    page_names: PageNames = _NO_NAMES,
     markup: Callable[[str], str] | None = None,
     since: float,
     now: float,
@@ -119,52 +125,50 @@ def read_item(
 ) -> ItemContent:
     """Read the content of an item of any type that itemadapter supports.
 
-    `fields` are the only ones to read, including bytes in them (None for all; the name of a nested
-    field is its path, as in "offer.price"), those to leave out, and those that identify the item.
-    `markup` returns the text of a value in HTML; without it such a value is no text, as the page
-    has it too. Times between the start of the crawl and now, give or take a minute, tell when
-    something was fetched. Up to 64 secret bytes key the hashes of facts and digest.
+    Args:
+        item: the item.
+        fields: the fields to read, including bytes in them; None for all fields. The name of a
+            nested field is its path, as in "offer.price".
+        ignore: the fields to leave out.
+        key: the fields that identify the item.
+        page_url: the URL of its page, "" if it has none.
+        page_names: the names of its page.
+        markup: returns the text of a value in HTML; None if the text is that of the page.
+        since: the start of the crawl in epoch seconds.
+        now: the end of the download likewise. Values between both, give or take a minute, tell
+            when something was fetched.
+        secret: up to 64 bytes that key the hashes of facts and the digest.
 
     Raises:
-        TypeError: the item is of another type, or `fields`, `ignore` or `key` is a str. Nothing
-            inside an item raises.
+        TypeError: this is no item (nothing inside an item raises), or a list of names is a str.
     """
     for names in (fields, ignore, key):
         if isinstance(names, str):
             raise TypeError(f"fields must be a list of names, not the single str {names!r}")
-    read = read_fields(item)
-    everything = flat(read.tree)
-    reading = _Reading(page_url, since, now, frozenset(ignore), page_names)
-    reading.is_chosen, reading.markup = fields is not None, markup
-    for name, value in everything.items():
-        if fields is None or is_inside(name, fields):
-            reading.read(name, value)
-    is_read = not any(_is_wanted(name, fields, ignore) for name in read.unread)
-    kept, facts = reading.kept, reading.facts
-    address = own_address(everything, page_url=page_url, key=key)
-    reading.know_url(address or (page_url if reading.names_page else ""), is_key=key is not None)
-    # Who reads it tells rows apart that have no address, as of a table of results.
-    has_url = address or reading.names_page
-    states = {name for name, one in facts.items() if has_url and one.kind == Evidence.STATE}
-    told = {name: value for name, value in kept.items() if name not in states}
-    digest = digest_of(type(item).__name__, told, facts, reading.addresses, secret)
+    tree, unread = read_fields(item)
+    flat_fields = flat(tree)
+    reader = _FieldReader(page_url, since, now, fields, frozenset(ignore), page_names, markup)
+    reader.read_all(flat_fields)
+    url = own_url(flat_fields, page_url=page_url, key=key)
+    if url or (reader.has_page_url and page_url):
+        if key is None:
+            reader.drop_ids_in(url or page_url)
+    else:
+        reader.keep_ratings()
+    # Without a URL, its state may be all that tells an item from others, such as rows of a table.
+    compared = reader.without_state() if url or reader.has_page_url else reader.kept
+    digest = digest_of(type(item).__name__, compared, reader.facts, reader.url_lists, secret)
+    kept, text = reader.kept, reader.text()
     return ItemContent(
-        text=(text := reading.text()),
-        facts=Facts.of(facts, secret, reading.shown),
-        address=address,
-        digest=digest if is_read else None,
-        names_page=reading.names_page,
-        is_empty=not kept,
+        text=text,
+        facts=Facts.of(reader.facts, secret, reader.shown),
+        own_url=url,
+        digest=None if any(map(reader.wants, unread)) else digest,
+        has_page_url=reader.has_page_url,
+        is_empty=not kept and not reader.has_page_url,
         has_more=not text and any(is_more(name, value) for name, value in kept.items()),
-        published=published_first(everything),
-        canonical=is_canonical(everything, (page_url, address)),
-    )
-
-
-def _is_wanted(name: str, fields: Sequence[str] | None, ignore: Collection[str]) -> bool:
-    """Whether a field of the first level, or one inside it, is read."""
-    return name not in ignore and (
-        fields is None or any(one.partition(".")[0] == name for one in fields)
+        published=published_first(flat_fields),
+        canonical=is_canonical(flat_fields, (page_url, url)),
     )
 
 
@@ -172,63 +176,77 @@ def read_facts(
     values: Mapping[str, Any], *, page_url: str, since: float, now: float, secret: bytes = b""
 ) -> Facts:
     """The facts that `read_item` finds in an item with these values, none of which is prose."""
-    reading = _Reading(page_url, since, now)
+    reader = _FieldReader(page_url, since, now)
     for name, value in values.items():
-        if (kept := reading.keep(name, value)) is not None:
-            reading.add(name, kept)
-    return Facts.of(reading.facts, secret, reading.shown)
+        if (kept := reader.keep(name, value)) is not None:
+            reader.add_fact(name, kept)
+    return Facts.of(reader.facts, secret, reader.shown)
 
 
 def _decoded(value: Any) -> Any:
-    """Decode bytes: who names a field wants its text."""
+    """Decode the bytes in a value: users who name a field want its text."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return [_decoded(inner) for inner in value] if isinstance(value, list) else value
 
 
-class _Reading:
+@dataclass(eq=False, slots=True)
+class _FieldReader:
     """Tells what belongs to an item from what belongs to its crawl, and prose from facts.
 
+    The first attributes are arguments of `read_item`.
+
     Attributes:
-        kept: all that belongs to the item, by field.
-        facts: what is no prose of it.
-        shown: the first of these, as given.
-        addresses: the lists that hold nothing else.
-        names_page: whether the item holds the address of its page.
-        is_chosen: whether the user has named the fields, so that bytes count.
-        markup: returns the text of a value in HTML; None where it is no text.
+        kept: what belongs to the item, by field.
+        facts: the facts among it.
+        shown: the values of the first facts, as the item has them.
+        url_lists: the fields that are lists of nothing but URLs.
+        has_page_url: whether the item has the URL of its page.
     """
 
-    def __init__(
-        self,
-        page_url: str,
-        since: float,
-        now: float,
-        ignore: frozenset[str] = frozenset(),
-        page_names: PageNames | None = None,
-    ) -> None:
-        self.kept: dict[str, Any] = {}
-        self.facts: dict[str, Folded] = {}
-        self.shown: dict[str, Any] = {}
-        self.addresses: set[str] = set()
-        self.names_page = self.is_chosen = False
-        self.markup: Callable[[str], str] | None = None
-        self._prose: list[str] = []
-        self._names = page_names or PageNames()
-        self._start, self._stop = since - _SLACK, now + _SLACK
-        self._page_url, self._ignore = page_url, ignore
+    page_url: str
+    since: float
+    now: float
+    fields: Sequence[str] | None = None
+    ignore: frozenset[str] = frozenset()
+    page_names: PageNames = _NO_NAMES
+    markup: Callable[[str], str] | None = None
+    kept: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Folded] = field(default_factory=dict)
+    shown: dict[str, Any] = field(default_factory=dict)
+    url_lists: set[str] = field(default_factory=set)
+    has_page_url: bool = False
+    _prose: list[str] = field(default_factory=list)
 
     def text(self) -> str:
         """The prose of what was read."""
-        # Sorted by length: two spiders choose other names and orders for the same fields. And
-        # readers of the report see the body first.
+        # Sorted by length, because two spiders choose different names and orders for the same
+        # fields, and because readers of the report see the body first.
         if len(self._prose) == 1:  # a long text takes a while to hash
             return self._prose[0]
         return "\n".join(sorted(set(self._prose), key=lambda text: (-len(text), text)))
 
-    def read(self, name: str, value: Any) -> None:
-        """Read a field."""
-        value = self.keep(name, _decoded(value) if self.is_chosen else value)
+    def without_state(self) -> dict[str, Any]:
+        """What belongs to the item, without its state."""
+        states = {name for name, fact in self.facts.items() if fact.kind == Evidence.STATE}
+        return {name: value for name, value in self.kept.items() if name not in states}
+
+    def wants(self, name: str) -> bool:
+        """Whether a field of the first level, or a field inside it, is to be read."""
+        return name not in self.ignore and (
+            self.fields is None or any(path.partition(".")[0] == name for path in self.fields)
+        )
+
+    def read_all(self, flat_fields: Mapping[str, Any]) -> None:
+        """Read the fields that are to be read."""
+        for name, value in flat_fields.items():
+            if self.fields is None:
+                self._read(name, value)
+            elif is_inside(name, self.fields):
+                self._read(name, _decoded(value))
+
+    def _read(self, name: str, value: Any) -> None:
+        value = self.keep(name, value)
         if value is None:
             return
         self.kept[name] = value
@@ -240,23 +258,23 @@ class _Reading:
         elif kind in _TEXTS and len(value) > MIN_PROSE and (text := self._text(name, [value])):
             self._prose.append(text)
         else:
-            self.add(name, value)
+            self.add_fact(name, value)
 
-    def know_url(self, url: str, *, is_key: bool) -> None:
-        """Leave out an id that the item's own URL holds; without one, a rating is a review's."""
-        if not url:
-            for name, fact in self.facts.items():
-                if fact.kind == Evidence.STATE and "rating" in name_of(name).marks:
-                    self.facts[name] = fact._replace(kind=Evidence.TEXT)
-            return
-        ids = [name for name in self.kept if name_of(name).is_id and not is_key]
-        for name in ids:
-            if type(self.kept[name]) in (int, str) and is_part(str(self.kept[name]), url):
-                for told in (self.kept, self.facts, self.shown):
-                    told.pop(name, None)
+    def drop_ids_in(self, url: str) -> None:
+        """Drop the ids of the item that are in its URL, which tell nothing more."""
+        for name in [name for name in self.kept if name_of(name).is_id]:
+            if type(self.kept[name]) in (int, str) and is_in_url(str(self.kept[name]), url):
+                for fields in (self.kept, self.facts, self.shown):
+                    fields.pop(name, None)
+
+    def keep_ratings(self) -> None:
+        """Turn ratings from state into facts: the item may be a review, whose rating is its own."""
+        for name, fact in self.facts.items():
+            if fact.kind == Evidence.STATE and "rating" in name_of(name).marks:
+                self.facts[name] = fact._replace(kind=Evidence.TEXT)
 
     def _without_tags(self, value: Any) -> Any:
-        """A value with the texts of markup in its place."""
+        """A value with the text of markup in place of the markup."""
         if type(value) is list:
             return [self._without_tags(inner) for inner in value]
         if type(value) is dict:
@@ -266,63 +284,66 @@ class _Reading:
 
     def keep(self, name: str, value: Any) -> Any:
         """A value without ignored fields, empty values, times of the crawl and the page's URL."""
-        if self._ignore and is_inside(name, self._ignore):
+        if self.ignore and is_inside(name, self.ignore):
             return None
-        return self._keep_one(name_of(name), value)
+        return self._keep(name_of(name), value)
 
-    def _keep_one(self, name: Name, value: Any) -> Any:
+    def _keep(self, name: Name, value: Any) -> Any:
         kind = type(value)
         if kind is list:
-            page = self._page_url
-            rest = (
-                inner if is_other_page(inner, page) else self._keep_one(name, inner)
+            kept_values = (
+                inner if is_other_page(inner, self.page_url) else self._keep(name, inner)
                 for inner in value
             )
-            return [inner for inner in rest if inner is not None] or None
+            return [kept for kept in kept_values if kept is not None] or None
         if kind is dict:
             keys = value.keys()
             if value.get("checksum") and keys >= _MEDIA:
                 keys -= _MEDIA - {"checksum"}
-            inside = ((key, self.keep(f"{name.text}.{key}", value[key])) for key in keys)
-            return {key: kept for key, kept in inside if kept is not None} or None
+            kept_items = ((key, self.keep(f"{name.text}.{key}", value[key])) for key in keys)
+            return {key: kept for key, kept in kept_items if kept is not None} or None
         if value in _EMPTY or self._is_of_crawl(name, value):
             return None
         if kind is not str:
             return value
-        if value.count(" ") > _FEW and len(value) < GLANCE and not name.state:
-            # A loose text too short to be prose, as of a card with "12 reviews".
-            value = value if "title" in name.marks else without_state(value)
-        names = self._names
-        is_title = names.title and len(value) < 2 * len(names.title)
-        return names.name() if is_title and " ".join(value.split()) == names.title else value
+        is_loose = value.count(" ") > _FEW_SPACES and len(value) < GLANCE
+        if is_loose and not name.state and "title" not in name.marks:
+            # Such as the text of a card with "12 reviews", which is too short to be prose.
+            value = without_state(value)
+        title = self.page_names.title
+        is_title = title and len(value) < 2 * len(title) and " ".join(value.split()) == title
+        return self.page_names.name() if is_title else value
 
     def _is_of_crawl(self, name: Name, value: Any) -> bool:
-        if type(value) is str and is_address(name, value):
-            of_page = is_page(value.strip(), self._page_url)
-            self.names_page |= of_page
-            return of_page
+        """Whether a value is a time of the crawl or the URL of the page."""
+        if type(value) is str and is_url(name, value):
+            is_of_page = is_page_url(value.strip(), self.page_url)
+            self.has_page_url |= is_of_page
+            return is_of_page
         marks = name.marks
         if "fetched" in marks:
             return is_moment(value)
         dated = "dated" in marks or name.state is not None
         if "title" not in marks and is_relative(value, dated=dated):
             return True
-        return "published" not in marks and is_within(value, self._start, self._stop)
+        if "published" in marks:
+            return False
+        return is_within(value, self.since - _SLACK, self.now + _SLACK)
 
     def _read_list(self, path: str, values: list[Any]) -> None:
         """Read a list as one value, and each field of the mappings in it, such as offers."""
         name = name_of(path)
-        # Addresses are neither prose nor facts, except files; a text with tags is none.
+        # URLs are neither prose nor facts, except those of files. A text with tags is no URL.
         values = [
             value
             for value in values
             if type(value) is not str
             or "<" in value
-            or not is_address(name, value)
+            or not is_url(name, value)
             or file_of(name, value)
         ]
         if not values:
-            self.addresses.add(path)
+            self.url_lists.add(path)
             return
         columns: dict[str, list[Any]] = {}
         collect(columns, path, values)
@@ -332,13 +353,14 @@ class _Reading:
                 del columns[column]
         if not columns:
             return
-        self.add(path, only(columns, path, values))
+        self.add_fact(path, select(columns, path, values))
         for column, cells in columns.items():
             # Across sites only amounts count, so they need facts of their own.
             if column != path:
-                self.add(column, cells, at_least=Evidence.AMOUNT)
+                self.add_fact(column, cells, at_least=Evidence.AMOUNT)
 
-    def add(self, name: str, value: Any, at_least: int = Evidence.TEXT) -> None:
+    def add_fact(self, name: str, value: Any, at_least: int = Evidence.TEXT) -> None:
+        """Add a value to the facts, if it is one of this kind or a stronger one."""
         folded = fold(name_of(name), value)
         if folded is not None and folded.kind >= at_least:
             self.facts[name] = folded
@@ -359,11 +381,11 @@ class _Reading:
             return ""
         text = text.strip()
         is_json = text[:1] + text[-1:] in ("{}", "[]") and '"' in text
-        return "" if is_json or is_encoded(text) or is_address(name, text) else text
+        return "" if is_json or is_encoded(text) or is_url(name, text) else text
 
 
 def short(value: Any) -> str:
-    """A value as people know it, shortened."""
+    """A value as text for people, shortened."""
     if type(value) is list:
         value = ", ".join(map(short, value[:_SHOWN]))
     text = str(value)

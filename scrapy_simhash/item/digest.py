@@ -1,4 +1,4 @@
-"""A digest of an item: equal items have the same, in whatever notation."""
+"""A digest of an item, which is the same for equal items in different notations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scrapy_simhash.item.folding import Folded, fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.values import Printed
 
-# Where the links and images of markup lead, which its text does not tell.
+# The URLs of links and images in markup, which its text lacks.
 _TARGET = re.compile(r"""\b(?:href|src)\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
 
 
@@ -20,18 +20,25 @@ def digest_of(
     kind: str,
     fields: Mapping[str, Any],
     facts: Mapping[str, Folded],
-    addresses: Collection[str],
+    url_lists: Collection[str],
     secret: bytes,
 ) -> bytes:
-    """16 bytes of an item: its class, flat fields, and which of them are lists of addresses.
+    """Hash an item to 16 bytes.
 
-    Facts count in their notation, lists as sets; all else as it is.
+    Facts count in their notation and lists as sets; all other values count as they are.
+
+    Args:
+        kind: the name of the item's class.
+        fields: its flat fields.
+        facts: those of them that are facts, folded.
+        url_lists: those of them that are lists of URLs.
+        secret: up to 64 bytes that key the hash.
     """
     parts = dict[str, str]()
     for name, value in fields.items():
         if type(value) is not list:
             parts[name] = _scalar(value, facts.get(name))
-        elif name in addresses:  # hundreds are common
+        elif name in url_lists:  # faster; hundreds of URLs are common
             texts = sorted(set(value))
             parts[name] = f"t({','.join(map(str, map(len, texts)))}:{''.join(texts)})"
         else:
@@ -41,7 +48,7 @@ def digest_of(
 
 
 def _inner(name: str, value: Any) -> str:
-    """A value in a list likewise, lists as sets."""
+    """A list, or a value inside it, as text."""
     kind = type(value)
     if kind is dict:
         return _joined({key: _inner(f"{name}.{key}", inner) for key, inner in value.items()})
@@ -55,13 +62,13 @@ def _scalar(value: Any, folded: Folded | None) -> str:
     kind = type(value)
     if folded is not None:
         # A number without a sign may be an amount in any currency.
-        what, text = str(max(folded.kind, int(Evidence.AMOUNT))), folded.whole()
+        kind_name, text = str(max(folded.kind, int(Evidence.AMOUNT))), folded.whole()
         if kind is str and "<" in value:
             text = " ".join([text, *_TARGET.findall(value)])
     else:
-        what = value.kind if kind is Printed else kind.__name__
+        kind_name = value.kind if kind is Printed else kind.__name__
         text = value.hex() if kind is bytes else str(value)
-    return f"{what}:{len(text)}:{text}"
+    return f"{kind_name}:{len(text)}:{text}"
 
 
 def _joined(parts: Mapping[str, str]) -> str:

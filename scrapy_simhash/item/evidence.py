@@ -1,8 +1,8 @@
-"""The rule for differences: one table tells which of them keep two similar items apart.
+"""The table of evidence, which tells which differences keep two similar items apart.
 
-A row is a kind of evidence, a column is how the two items stand to each other, a cell says what a
-difference weighs. All that asks whether a difference matters reads it here: verdicts, visits,
-advice, reports and docs/duplicates.md.
+A row is a kind of evidence, a column is a relation of the two items, and a cell is what a
+difference weighs. Everything that asks whether a difference matters reads this table: verdicts,
+visits, advice, reports and docs/duplicates.md.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from typing import NamedTuple
 #: The hash of a name, the kind of evidence, and the hash of the value.
 Record = tuple[int, int, int]
 
-#: This bit of the hash of a name tells that it is a fact of the page, not a field of the item.
+#: The bit of the hash of a name that marks a fact of the page, not a field of the item.
 PAGE_BIT = 1 << 31
 
-#: Bits of the value of a date; the others are the hash of its day and month in ascending order.
-#: They are 1 if the first of these is known to be the month, and 2 if the second is; if neither is
-#: known, as in "03/04/2024", 3 if the first stands in front, and 0 if the second does.
+#: These bits of the value of a date tell the order of its day and month; the others hash both in
+#: ascending order. They are 1 if the first of both is known to be the month, 2 if the second is.
+#: If neither is known, as in "03/04/2024", they are 3 if the first is written first, else 0.
 DAY_BITS = 0b11
+#: What these bits are if the month is known.
 CLEAR_DAYS = (1, 2)
 
 
 class Evidence(IntEnum):
-    """A kind of evidence, as it is stored with a fact. Those above `AMOUNT` are its currencies."""
+    """A kind of evidence, as it is stored with a fact. Numbers above `AMOUNT` are currencies."""
 
     TEXT = 0
     NUMBER = 1
-    #: The numbers of the compared text: where the texts differ, or all of them if one is not kept.
+    #: Numbers of the compared texts: those where they differ, or all of them if a text is not kept.
     NUMBERS = 2
     #: What a date has beside its day.
     TIME = 3
@@ -43,16 +44,19 @@ class Evidence(IntEnum):
     STOCK = 9
     TITLE = 10
     DATE = 11
-    #: Something like AB-12, and the words of a model, an edition or a season.
+    #: A code such as AB-12.
     CODE = 12
+    #: Words that name a model, an edition or a season.
     LABEL = 13
     #: The path of a file.
     FILE = 14
     #: An item's own text, where the text of its page is compared.
     REST = 15
     AMOUNT = 16
-    # What is read where two texts differ; never stored.
+    # Read where two texts differ, never stored:
+    #: A passage in place of a different one.
     PASSAGE = 200
+    #: A name in place of a different one, wherever it stands.
     NAMES = 201
 
 
@@ -61,22 +65,22 @@ class Weight(IntEnum):
 
     #: Nothing.
     NEVER = 0
-    #: A number of five digits in place of another keeps the items apart.
+    #: Items are two if a number of five digits stands in place of a different one.
     REFERENCE = 1
-    #: Any number in place of another does.
+    #: Items are two if any number stands in place of a different one.
     REPLACED = 2
-    #: It keeps them apart if both have such a value.
+    #: Items are two if both have such a value.
     BOTH = 3
-    #: Also if the stored item has no evidence of this kind at all.
+    #: And if the stored item has no evidence of this kind at all.
     NONE_AT_ALL = 4
-    #: Also if the stored item lacks this value.
+    #: And if the stored item lacks this value.
     ALWAYS = 5
 
 
 class Relation(Enum):
-    """How a new item stands to a stored one: the columns of the table.
+    """The relation of a new item to a stored one: the columns of the table.
 
-    One of the first five holds. Each of the others that holds may only lessen the weight.
+    One of the first five holds. Each of the others that holds can only lessen the weight.
     """
 
     SAME_SITE = "same site"
@@ -92,7 +96,7 @@ class Relation(Enum):
 
 
 class _Cells(NamedTuple):
-    """The weights of one kind, by relation; None where a relation lessens nothing."""
+    """The weights of one kind by relation; None for a relation that lessens nothing."""
 
     same_site: Weight
     other_site: Weight
@@ -141,17 +145,17 @@ TABLE: Mapping[Evidence, _Cells] = {
     Evidence.NAMES: _PLACE,
 }
 
-# If one of two values is of such a kind, so is their difference.
+# A difference is of such a kind if one of its two values is.
 _STRONGEST = (Evidence.STATE, Evidence.STOCK, Evidence.SECTION, Evidence.NOTE)
 _NUMERIC = (Evidence.NUMBER, Evidence.AMOUNT)
 
 
 @lru_cache(maxsize=1024)
 def weight(kind: Evidence, relations: frozenset[Relation]) -> Weight:
-    """What a difference of a kind weighs between two items that stand so to each other."""
-    cells = TABLE[kind]._asdict()
-    found: list[Weight | None] = [cells[relation.name.lower()] for relation in relations]
-    return min(cell for cell in found if cell is not None)
+    """What a difference of a kind weighs between two items of these relations."""
+    row = TABLE[kind]
+    cells: list[Weight | None] = [getattr(row, relation.name.lower()) for relation in relations]
+    return min(cell for cell in cells if cell is not None)
 
 
 def differing(
@@ -160,67 +164,66 @@ def differing(
     relations: frozenset[Relation],
     unread: Collection[Evidence] = (),
 ) -> Iterator[int]:
-    """Yield the hashes of the names of what keeps a new item apart from a stored one.
+    """Yield the hashes of the names of facts that keep a new item apart from a stored one.
 
-    The stored one may have more. Evidence of kinds in `unread` is not compared.
+    The stored item may have more facts. Evidence of kinds in `unread` is not compared.
 
     >>> price, other = (1, Evidence.AMOUNT, 20), (1, Evidence.AMOUNT, 30)
     >>> list(differing([price], [other], frozenset({Relation.SAME_SITE})))
     [1]
     """
-    theirs = {*stored}
-    mine = {*new}
-    held = {name: (kind, value) for name, kind, value in theirs}
+    new, stored = {*new}, {*stored}
+    stored_values = {name: (kind, value) for name, kind, value in stored}
     # A title may have several numbers beside equal words.
-    agreed = {name for name, *_ in mine & theirs}
-    kinds: set[Evidence] | None = None
+    agreed = {name for name, *_ in new & stored}
     of_page = relations | {Relation.OF_PAGE}
-    for name, stored_as, value in mine - theirs:
+    for name, code, value in new - stored:
         if name in agreed:
             continue
-        kind, other = _kind(stored_as), held.get(name)
-        other_kind = kind if other is None else _kind(other[0])
-        is_number = other_kind in _NUMERIC
-        if other_kind in _STRONGEST or (is_number and kind is Evidence.NUMBER):
-            kind = other_kind  # such as "20" beside "19.99"
+        kind, stored_value = _kind(code), stored_values.get(name)
+        stored_kind = kind if stored_value is None else _kind(stored_value[0])
+        is_number = stored_kind in _NUMERIC
+        if stored_kind in _STRONGEST or (is_number and kind is Evidence.NUMBER):
+            kind = stored_kind  # such as "20" beside "19.99"
         if kind in unread:
             continue
         is_of_page = bool(name & PAGE_BIT) and kind is not Evidence.NUMBERED
         weighs = weight(kind, of_page if is_of_page else relations)
-        # An amount is missing beside "on request".
-        if other is not None and (is_number or weighs != Weight.NONE_AT_ALL):
-            differs = weighs >= Weight.BOTH and _differ((stored_as, value), other)
+        # Beside "on request", an amount is missing.
+        if stored_value is not None and (is_number or weighs != Weight.NONE_AT_ALL):
+            differs = weighs >= Weight.BOTH and _differ((code, value), stored_value)
         elif weighs == Weight.NONE_AT_ALL:
             # Any amount of a page may be that of its shipping, or of a cart.
-            if kinds is None:
-                kinds = {_kind(one) for key, one, _ in theirs if not key & PAGE_BIT}
-            differs = kind not in kinds
+            own = (stored_code for key, stored_code, _ in stored if not key & PAGE_BIT)
+            differs = all(_kind(stored_code) is not kind for stored_code in own)
         else:
             differs = weighs == Weight.ALWAYS
         if differs:
             yield name
 
 
-def _kind(stored: int) -> Evidence:
-    return Evidence(min(stored, Evidence.AMOUNT))
+def _kind(code: int) -> Evidence:
+    """The kind of a fact without its currency."""
+    return Evidence(min(code, Evidence.AMOUNT))
 
 
-def are_other_days(value: int, other: int) -> bool:
-    """Whether two dates can't be one day; "03/04/2024" may be the day of 3 April or of 4 March.
+def are_other_days(a: int, b: int) -> bool:
+    """Whether the values of two dates can't be of one day.
 
-    Two such dates are written in the same order, so they are one day only if both numbers agree.
+    "03/04/2024" may be 3 April or 4 March. Two such dates are written in the same order, so they
+    are of one day only if both numbers agree.
     """
-    if (value ^ other) & ~DAY_BITS:
+    if (a ^ b) & ~DAY_BITS:
         return True
-    one, two = value & DAY_BITS, other & DAY_BITS
-    return one != two and (one in CLEAR_DAYS) == (two in CLEAR_DAYS)
+    order_a, order_b = a & DAY_BITS, b & DAY_BITS
+    return order_a != order_b and (order_a in CLEAR_DAYS) == (order_b in CLEAR_DAYS)
 
 
-def _differ(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    (kind, value), (other_kind, other_value) = one, other
-    if kind == other_kind == Evidence.DATE:
-        return are_other_days(value, other_value)
-    if value != other_value:
+def _differ(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    (kind_a, value_a), (kind_b, value_b) = a, b
+    if kind_a == kind_b == Evidence.DATE:
+        return are_other_days(value_a, value_b)
+    if value_a != value_b:
         return True
     # An amount without a sign may be in any currency.
-    return min(kind, other_kind) > Evidence.AMOUNT and kind != other_kind
+    return min(kind_a, kind_b) > Evidence.AMOUNT and kind_a != kind_b

@@ -1,4 +1,4 @@
-"""Values of fields as facts, in one notation whatever spelling the spider chose."""
+"""Values of fields as facts, in one notation for all spellings."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from scrapy_simhash.features.tokens import listed, normal
-from scrapy_simhash.item.addresses import is_address
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.file_urls import file_of
 from scrapy_simhash.item.names import Mark, Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number
 from scrapy_simhash.item.times import is_moment, is_weekday, may_be_date, read_date, read_short_date
+from scrapy_simhash.item.urls import is_url
 
-# Characters of a value that are folded; of the rest the digest counts.
+# Characters of a value that are folded; the rest counts by its digest.
 _LOOK = 65_536
-# Characters of a value that may be folded again, soon.
+# Characters of a value that is likely to be in many items.
 _REPEATED = 64
-# Characters of text that markup may have to be a fact, such as a title with its tags.
+# Characters of text in markup that is a fact, such as a title with its tags.
 _SHORT = 200
 
 _TAG = re.compile(r"</?([A-Za-z!][^\s<>/]*+)[^<>]*+>")
@@ -38,9 +38,9 @@ _ELEMENTS = listed(
     "picture pre q ruby s samp script section select small source span strike strong style sub "
     "summary sup svg table tbody td textarea tfoot th thead time title tr tt u ul var video wbr"
 )
-# Tags of a value that are looked at.
+# Tags of a value that are read.
 _TAGS = 256
-# Python refuses to read numbers of so many digits; no character needs more than seven.
+# Python refuses to convert that many digits; no character needs more than seven.
 _NO_REFERENCE = re.compile(r"&#\d{100,};?")
 _LONG_WORD = re.compile(r"\s*\S{60}")
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{65,}={0,2}")
@@ -50,24 +50,28 @@ _DIGIT = re.compile("[0-9]")
 _NO_DATES: frozenset[Mark] = frozenset({"code", "price", "title"})
 # Marks of names whose numbers are labels: "1.10" is not "1.1".
 _LABELS: frozenset[Mark] = frozenset({"code", "serial"})
-_TELLING = _LABELS | {"price"}
+_NAMING = _LABELS | {"price"}
 # A word with a digit, such as AB-12.
 _CODE = re.compile(r"(?=\D*\d)[\w./-]+")
 # Commas that are no part of a number, and a full stop at the end.
-_COMMA = re.compile(r"(?<!\d)[,、]|[,、](?!\d)|(?<!\.)[.。]\Z")
-# How pictures and markup begin, which are no facts, and how much of data is decoded for that.
-_SHOWN = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"<", b"\xef\xbb\xbf<")
+_PUNCTUATION = re.compile(r"(?<!\d)[,、]|[,、](?!\d)|(?<!\.)[.。]\Z")
+# The first bytes of pictures and markup, which are no facts.
+_PICTURE_OR_PAGE = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"<", b"\xef\xbb\xbf<")
+# Characters of encoded data that are decoded to see these bytes.
 _HEAD = 64
-# Signs that one system writes for another.
+# Quotation marks and dashes that systems replace.
 _SIGNS = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―", 4 * "'" + 6 * '"' + 6 * "-")
 _LANGUAGE = re.compile("[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*")
 
 
 class Folded(NamedTuple):
-    """The value of a field in one notation, which must never change: hashes of it are stored.
+    """The value of a field in one notation, which must never change: its hashes are stored.
 
-    Of a date the day of the year is the text, and `time` its year, its hours and minutes, its
-    seconds, and its time zone, "" where unknown.
+    Attributes:
+        kind: an `Evidence`, or `Evidence.AMOUNT` plus the index of a currency.
+        text: the value; of a date, its day of the year.
+        time: the year of a date, its hours and minutes, its seconds and its time zone, "" for
+            those that are not known; () for a value that is no date.
     """
 
     kind: int
@@ -75,14 +79,14 @@ class Folded(NamedTuple):
     time: tuple[str, ...] = ()
 
     def whole(self) -> str:
-        """The value with the time."""
+        """The value, with the time of a date."""
         return " ".join([self.text, *filter(None, self.time)])
 
 
 def is_markup(text: str) -> bool:
     """Whether a value has two tags of HTML elements or more, or is XML.
 
-    Text may have others, as in "#include <stdio.h>", "<ann@example.com>" or "List<String>".
+    Text may have what looks like other tags: "#include <stdio.h>", "<ann@example.com>".
     """
     if "<" not in text:
         return False
@@ -95,7 +99,7 @@ def is_markup(text: str) -> bool:
 
 
 def without_tags(text: str) -> str:
-    """The text of markup: without tags, with character references resolved."""
+    """The text of markup, with character references resolved."""
     return html.unescape(_NO_REFERENCE.sub("\ufffd", _TAG.sub(" ", text)))
 
 
@@ -113,7 +117,7 @@ def is_encoded(text: str) -> bool:
         return False
     if _ENCODED.fullmatch(joined):
         return True
-    # A slug has a dash every few letters; in base64 for URLs every 32nd character is one.
+    # A slug has a dash every few letters; base64 for URLs has one in 32 characters.
     dashes = joined.count("-") + joined.count("_")
     return dashes * 12 < len(joined) and _ENCODED_FOR_URLS.fullmatch(joined) is not None
 
@@ -121,20 +125,21 @@ def is_encoded(text: str) -> bool:
 def fold(name: Name, value: Any) -> Folded | None:
     """Fold a value from `read_fields`; None if it is not a fact.
 
-    Text is folded by NFKC and case, white space collapsed. Lists are sets, and a list of one is
-    its value. Mappings inside lists count by their fields.
+    Text is folded by NFKC and case, and white space is collapsed. Lists are sets, and a list of one
+    is its value. Mappings inside lists count by their fields.
+
+    >>> from scrapy_simhash.item.names import name_of
+    >>> fold(name_of("price"), "€ 1.299,50").text
+    'n:1299.5'
+    >>> fold(name_of("date"), "5 March 2024 at 20:31")
+    Folded(kind=<Evidence.DATE: 11>, text='t:03-05', time=('2024', '20:31', '', ''))
     """
     if type(value) is str and len(value) <= _REPEATED:
-        return _fold_short(name, value)
-    return _fold_any(name, value)
+        return _fold_cached(name, value)
+    return _fold(name, value)
 
 
-@lru_cache(maxsize=4096)  # the same few authors, categories and tags stand in most items
-def _fold_short(name: Name, value: str) -> Folded | None:
-    return _fold_any(name, value)
-
-
-def _fold_any(name: Name, value: Any) -> Folded | None:
+def _fold(name: Name, value: Any) -> Folded | None:
     if "silent" in name.marks:
         return None
     folded = _FOLDS.get(type(value), _scalar)(name, value)
@@ -143,17 +148,21 @@ def _fold_any(name: Name, value: Any) -> Folded | None:
     return folded._replace(kind=_kind_of(name, folded))
 
 
+# Most items have the same few authors, categories and tags.
+_fold_cached = lru_cache(maxsize=4096)(_fold)
+
+
 def _kind_of(name: Name, folded: Folded) -> Evidence:
-    """The kind of evidence that a value is, given the name of its field."""
+    """The kind of evidence that the value of a field is."""
     marks, words = name.marks, folded.text.removeprefix("t:").removeprefix("n:")
     if name.state and name.state.fullmatch(words):
         return Evidence.STOCK if "stock" in marks else Evidence.STATE
     is_text = folded.kind == Evidence.TEXT
-    # In German, "Tag" is a day.
-    is_filed = is_text and not (folded.time or is_weekday(words))
+    # Not a weekday: in German, a field "Tag" holds a day.
+    is_label = is_text and not (folded.time or is_weekday(words))
     if is_text and "note" in marks:
         return Evidence.NOTE
-    if is_filed and "section" in marks:
+    if is_label and "section" in marks:
         return Evidence.SECTION
     if folded.time:
         return Evidence.DATE
@@ -161,7 +170,7 @@ def _kind_of(name: Name, folded: Folded) -> Evidence:
         return Evidence(folded.kind)
     if is_text and "title" in marks:
         return Evidence.TITLE
-    if not marks.isdisjoint(_TELLING):
+    if not marks.isdisjoint(_NAMING):
         is_code = not is_text or _CODE.fullmatch(words) is not None
         return Evidence.CODE if is_code and "price" not in marks else Evidence.LABEL
     return Evidence.DATE if "dated" in marks else Evidence(folded.kind)
@@ -185,34 +194,34 @@ def _scalar(name: Name, value: Any) -> Folded | None:
 
 
 def _text(name: Name, text: str) -> Folded | None:
-    if is_address(name, text):
+    if is_url(name, text):
         return Folded(Evidence.FILE, f"f:{path}") if (path := file_of(name, text)) else None
     if is_encoded(text):
         return None if text.startswith("data:image") else _data(text.encode(), _decoded(text))
     is_tagged = is_markup(text)
-    folded = _fold(without_tags(text[:_LOOK]) if is_tagged else text[:_LOOK])
+    folded = _fold_text(without_tags(text[:_LOOK]) if is_tagged else text[:_LOOK])
     if not folded or (is_tagged and len(folded) > _SHORT):
         return None
-    # Texts that are similar are in one language.
+    # Similar texts are in one language.
     if "language" in name.marks and _LANGUAGE.fullmatch(folded):
         return None
     plain = folded.translate(_SIGNS)
     if "," in plain or "、" in plain or plain[-1] in ".。":
-        plain = " ".join(_COMMA.sub(" ", plain).split()) or plain
+        plain = " ".join(_PUNCTUATION.sub(" ", plain).split()) or plain
     if len(text) > _LOOK:
         plain += f"\x1f{_digest(text[_LOOK:].encode('utf-8', 'surrogatepass'))}"
-    told = _DIGIT.search(folded) and (_date(name, folded) or _numeric(name, folded))
-    return told or Folded(Evidence.TEXT, f"t:{plain}")
+    value = _DIGIT.search(folded) and (_date(name, folded) or _numeric(name, folded))
+    return value or Folded(Evidence.TEXT, f"t:{plain}")
 
 
 def _data(data: bytes, head: bytes) -> Folded | None:
     """The digest of a file, or of encoded data; None for a picture or a page."""
-    is_shown = head.lstrip().startswith(_SHOWN) or head[8:12] == b"WEBP"
-    return None if is_shown or not data else Folded(Evidence.TEXT, f"b:{_digest(data)}")
+    is_seen = head.lstrip().startswith(_PICTURE_OR_PAGE) or head[8:12] == b"WEBP"
+    return None if is_seen or not data else Folded(Evidence.TEXT, f"b:{_digest(data)}")
 
 
 def _decoded(text: str) -> bytes:
-    """The beginning of encoded data, if that is base64."""
+    """The beginning of encoded data, if it is base64; else b""."""
     try:
         return b64decode(text[:_HEAD], validate=True)
     except ValueError:
@@ -224,7 +233,7 @@ def _digest(data: bytes) -> str:
 
 
 def is_more(path: str, value: Any, *, in_list: bool = False) -> bool:
-    """Whether a value, or one inside it, is no fact, such as markup or one of several links."""
+    """Whether a value, or a value inside it, is no fact: markup, data, or one of several links."""
     if type(value) is list:
         return any(is_more(path, inner, in_list=True) for inner in value)
     if type(value) is dict:
@@ -232,12 +241,12 @@ def is_more(path: str, value: Any, *, in_list: bool = False) -> bool:
     name = name_of(path)
     if not name.marks.isdisjoint(("silent", "language")):
         return False
-    is_link = type(value) is str and is_address(name, value)
+    is_link = type(value) is str and is_url(name, value)
     return in_list if is_link else fold(name, value) is None
 
 
 def _date(name: Name, text: str) -> Folded | None:
-    """A folded text as the day of a date and its time, if it is one."""
+    """A folded text as a day and its time, if it is a date."""
     if name.marks & _NO_DATES or len(text) > 64:
         return None
     written = read_date(text) if may_be_date(text) else None
@@ -245,7 +254,7 @@ def _date(name: Name, text: str) -> Folded | None:
         written = read_short_date(text)
     if written is None or not written.days:
         return None
-    # Two days where either number may be the month.
+    # There are two days if either number may be the month.
     return Folded(Evidence.TEXT, f"t:{'|'.join(written.days)}", written[1:])
 
 
@@ -255,7 +264,7 @@ def _list(name: Name, values: list[Any]) -> Folded | None:
         return facts.pop() if facts else None
     kinds = {folded.kind for folded in facts}
     kind: int = min(kinds) if len(kinds) == 1 else Evidence.TEXT
-    if len(kinds) > 1 and all(one == Evidence.NUMBER or one >= Evidence.AMOUNT for one in kinds):
+    if len(kinds) > 1 and all(k == Evidence.NUMBER or k >= Evidence.AMOUNT for k in kinds):
         kind = Evidence.AMOUNT
     return Folded(kind, "l:" + "\x1f".join(sorted({folded.whole() for folded in facts})))
 
@@ -272,7 +281,7 @@ def _dict(name: Name, fields: dict[str, Any]) -> Folded | None:
 _FOLDS: dict[type, Callable[[Name, Any], Folded | None]] = {str: _text, list: _list, dict: _dict}
 
 
-def _fold(text: str) -> str:
+def _fold_text(text: str) -> str:
     if not text.isascii():
         text = normal(_INVISIBLE.sub("", text), "NFKC")
     return " ".join(text.casefold().split())
@@ -296,14 +305,14 @@ def _numeric(name: Name, text: str) -> Folded | None:
     if digits and _is_label(name):
         return Folded(Evidence.NUMBER, f"n:{digits}") if digits == text or "." not in text else None
     if "no_amount" not in name.marks:
-        found = amount(text, expected="price" in name.marks)
-        if found and not is_moment(text):
-            return Folded(Evidence.AMOUNT + found.currency, "n:" + found.text)
+        money = amount(text, expected="price" in name.marks)
+        if money and not is_moment(text):
+            return Folded(Evidence.AMOUNT + money.currency, "n:" + money.text)
         if (bare := bare_amount(text)) and not is_moment(text):
             return Folded(Evidence.AMOUNT, "n:" + bare)
     return Folded(Evidence.NUMBER, "n:" + digits) if digits else None
 
 
 def _is_label(name: Name) -> bool:
-    """Whether a number in it tells which one of many it is."""
+    """Whether a number in a field of this name is a label, not a quantity."""
     return not name.marks.isdisjoint(_LABELS) and "price" not in name.marks

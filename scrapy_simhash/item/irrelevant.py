@@ -1,8 +1,7 @@
-"""Whether fields by which copies differ tell nothing of them, so that they may be ignored.
+"""Which fields may be ignored, because all that they tell is how copies differ.
 
-Advice that is wrong loses items: it is given only for a field whose name has no known meaning, as
-that of a price, title, date or code has, and whose values are the times of a machine, counters or
-random tokens.
+Wrong advice loses items. So a field must have a name without a known meaning, unlike a price, a
+title, a date or a code, and values that are times of a machine, counters or random tokens.
 """
 
 from __future__ import annotations
@@ -11,26 +10,26 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from scrapy_simhash.item.addresses import place
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import PAGE
 from scrapy_simhash.item.folding import Folded, fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.times import is_moment
+from scrapy_simhash.item.urls import place
 
-#: Counters and tokens need so many pairs of items.
+#: Pairs of items that the advice about counters and tokens needs.
 LEAST = 20
 
-# Different values among all values of a field: fewer are a property such as a size.
+# The share of distinct values among the values of a field; fewer are a property, like a size.
 _DISTINCT = 0.5
-# The share of addresses that may have a value of the field by chance.
+# The share of URLs that may have the value of a field by chance.
 _BY_CHANCE = 0.1
-_PART = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")
 # The share of pairs whose values must tell nothing: a few random tokens look like dates.
 _CLEAR = 0.9
-# A counter or a random token: words may tell what an item is.
+# A counter or a random token. Words may tell what an item is.
 _MEANINGLESS = re.compile(r"\d[\d., ]*|(?=[^\W_]*\d)[\w-]{8,}", re.ASCII)
-# What may be a date or a time in a counter; in a token, also a year, or the name of a day or month.
+# What may be a date or a time in a counter, and in a token: also a year, a day or a month.
 _DATED_NUMBER = re.compile(r"\b(?:19|20|21)\d{6}\b|\b\d{9}")
 _DATED = re.compile(
     rf"{_DATED_NUMBER.pattern}|\b(?:19|20|21)\d\d\b|\d[-.]\d\d?[-.]|"
@@ -42,12 +41,12 @@ _DATES: Mapping[int, re.Pattern[str]] = {
     Evidence.NUMBER: _DATED_NUMBER,
     Evidence.TEXT: _DATED,
 }
-# Parameters that tell where a link stood.
+# Parameters that tell on which page a link was.
 _REFERRAL = re.compile(r"(?:from|ref|referr?er|spm|via)=[^&]*", re.IGNORECASE)
 
 
 class Example(NamedTuple):
-    """Two items that the advice would make one: their URLs, and both values of each field."""
+    """Two items that the advice would make copies: their URLs, and both values of each field."""
 
     url: str
     other: str
@@ -55,19 +54,19 @@ class Example(NamedTuple):
 
 
 def has_meaning(field: str) -> bool:
-    """Whether the name of a field tells what it is: a title, code, date, price, and so on."""
+    """Whether the name of a field tells what it is, such as a title, a code, a date or a price."""
     return field.startswith(("(", PAGE)) or bool(name_of(field).marks)
 
 
 def are_moments(examples: Sequence[Example]) -> bool:
-    """Whether nearly all values are moments to the second: nobody else writes these."""
+    """Whether nearly all values are times with seconds, which only machines write."""
     return _share(_are_moments, examples) >= _CLEAR
 
 
 def are_irrelevant(fields: Sequence[str], examples: Sequence[Example]) -> bool:
-    """Whether fields without a known meaning tell nothing: two copies differ in nothing else.
+    """Whether fields by which copies differ have no known meaning, and values that tell nothing.
 
-    Counters and tokens have many different values, which are no part of the addresses.
+    Counters and tokens have many distinct values, which are no parts of URLs.
     """
     if any(map(has_meaning, fields)):
         return False
@@ -78,22 +77,24 @@ def are_irrelevant(fields: Sequence[str], examples: Sequence[Example]) -> bool:
     )
 
 
-def is_one_page(one: str, other: str) -> bool:
-    """Whether two addresses differ only in what is known to lead to one page.
+def is_one_page(a: str, b: str) -> bool:
+    """Whether two URLs differ, but only in what is known to lead to one page.
 
-    Any other parameter may choose a variant, in whose field there is nothing else to be seen.
+    Any other parameter may choose a variant that differs in nothing but the field.
     """
-    # Equal ones are those of items of one list.
-    return one != other and _where(one) == _where(other)
+    # Items of one list have equal URLs.
+    return a != b and _path_and_query(a) == _path_and_query(b)
 
 
-def _where(url: str) -> tuple[str, list[str]]:
+def _path_and_query(url: str) -> tuple[str, list[str]]:
+    """The path and the parameters that may choose the page."""
     path, _, query = place(url).partition("?")
-    return path, [one for one in query.split("&") if one and not _REFERRAL.fullmatch(one)]
+    return path, [part for part in query.split("&") if part and not _REFERRAL.fullmatch(part)]
 
 
-def _share(holds: Callable[[Example], bool], examples: Sequence[Example]) -> float:
-    return sum(map(holds, examples)) / len(examples) if examples else 0.0
+def _share(is_so: Callable[[Example], bool], examples: Sequence[Example]) -> float:
+    """The share of examples for which a condition holds."""
+    return sum(map(is_so, examples)) / len(examples) if examples else 0.0
 
 
 def _are_moments(example: Example) -> bool:
@@ -107,8 +108,8 @@ def _are_moments(example: Example) -> bool:
 def _is_to_the_second(folded: Folded | None) -> bool:
     if folded is None:
         return False
-    if found := _EPOCH.fullmatch(folded.text):
-        return int(found[1]) % 60 != 0 and is_moment(found[0].removeprefix("n:"))
+    if match := _EPOCH.fullmatch(folded.text):
+        return int(match[1]) % 60 != 0 and is_moment(match[0].removeprefix("n:"))
     seconds = folded.time[2] if folded.time else ""
     return bool(seconds.strip("0."))
 
@@ -116,19 +117,20 @@ def _is_to_the_second(folded: Folded | None) -> bool:
 def _tells_nothing(example: Example) -> bool:
     """Whether the values are counters or random tokens."""
     for name, values in example.values.items():
-        known = name_of(name)
         for value in values:
-            folded = fold(known, value)
+            folded = fold(name_of(name), value)
             if folded is None or not _MEANINGLESS.fullmatch(value):
                 return False
-            dated = _DATES.get(folded.kind)
-            if dated is None or dated.search(folded.text):
+            date = _DATES.get(folded.kind)
+            if date is None or date.search(folded.text):
                 return False
     return True
 
 
 def _varies(name: str, examples: Sequence[Example]) -> bool:
-    """Whether the values of a field are many, and no part of the addresses."""
-    values = [value for one in examples for value in one.values[name]]
-    named = sum(bool({*one.values[name]} & {*_PART.findall(one.url)}) for one in examples)
-    return len({*values}) >= _DISTINCT * len(values) and named <= _BY_CHANCE * len(examples)
+    """Whether a field has many distinct values, which are no parts of URLs."""
+    values = [value for example in examples for value in example.values[name]]
+    in_urls = sum(
+        not {*example.values[name]}.isdisjoint(_WORD.findall(example.url)) for example in examples
+    )
+    return len({*values}) >= _DISTINCT * len(values) and in_urls <= _BY_CHANCE * len(examples)

@@ -1,4 +1,4 @@
-"""What pages count, and how they tell a time: the words of `languages.toml`, by kind."""
+"""The words of `languages.toml` by kind: what pages count, and how they tell a time."""
 
 from __future__ import annotations
 
@@ -10,35 +10,36 @@ from scrapy_simhash.features.tokens import normal
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
-#: Those with spaces between words, and those without; in Korean, words and counters stand together.
+#: Languages without spaces between words, or between a number and its counter, as in Korean.
 UNSPACED = ("ja", "ko", "zh")
+#: All other languages.
 SPACED = tuple(language for language in _TABLE if language not in UNSPACED)
 
 
 def phrases(kind: str, *languages: str) -> set[str]:
-    """The phrases of a kind in some languages, by default in all with spaces."""
-    listed = (_TABLE[one].get(kind, "").split(", ") for one in languages or SPACED)
-    return {normal(one, "NFKC").casefold() for phrases in listed for one in phrases if one}
+    """The phrases of a kind in these languages, or in all with spaces if none is named."""
+    lists = (_TABLE[language].get(kind, "").split(", ") for language in languages or SPACED)
+    return {normal(phrase, "NFKC").casefold() for phrases in lists for phrase in phrases if phrase}
 
 
 def pattern(kind: str, *languages: str) -> str:
-    """A regular expression for one of these phrases."""
-    return one_of(phrases(kind, *languages))
+    """A regular expression that matches any of these phrases."""
+    return any_of(phrases(kind, *languages))
 
 
-def one_of(words: Iterable[str]) -> str:
-    """A regular expression for one of some words, the longest first."""
+def any_of(words: Iterable[str]) -> str:
+    """A regular expression that matches any of these words, the longest first."""
     return "|".join(sorted(words, key=lambda word: (-len(word), word)))
 
 
 def ago(*languages: str, weeks: bool = True) -> set[str]:
-    """What stands behind the number of a time relative to the download, as in "3 hours ago".
+    """What follows the number of a time relative to the download, such as " hours ago".
 
-    For languages without spaces these are regular expressions. Weeks and months may be left out.
+    For Korean these are regular expressions. Weeks and months may be left out.
     """
     return {
-        f"{unit}{' ?' if one == 'ko' else ' ' * (one in SPACED)}{word}".strip()
-        for one in languages or SPACED
-        for unit in phrases("units", one) | phrases("weeks" if weeks else "", one) or {""}
-        for word in phrases("ago", one)
+        f"{unit}{' ?' if language == 'ko' else ' ' * (language in SPACED)}{word}".strip()
+        for language in languages or SPACED
+        for unit in phrases("units", language) | phrases("weeks" if weeks else "", language) or {""}
+        for word in phrases("ago", language)
     }

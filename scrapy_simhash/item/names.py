@@ -18,25 +18,26 @@ from scrapy_simhash.item.state import is_stock, state_of, words_of
 
 #: What a name may tell. Its value is ...
 Mark = Literal[
-    "address",  # an address, even without a host
-    "canonical",  # if it is one, the canonical one
+    "canonical",  # the canonical URL, if it is a URL
     "code",  # a code
     "dated",  # a date
-    "fetched",  # if it is a moment, that of a download
+    "fetched",  # the time of a download, if it is a time
     "language",  # the code of a language
-    "no_amount",  # if it is a number, never an amount
-    "note",  # about the thing, but not which one it is
-    "price",  # if it is a number, an amount
-    "published",  # if it is a moment, the thing's own
-    "rating",  # what one or several people think of the thing
-    "section",  # where a site has filed the thing
-    "serial",  # the time of the thing, or which of a series it is
-    "stock",  # its state, but what buyers come for
+    "no_amount",  # no amount, even if it is a number
+    "note",  # about the item, without telling which item it is
+    "price",  # an amount, if it is a number
+    "published",  # when the item was published, if it is a time
+    "rating",  # what one or several people think of the item
+    "section",  # where the site has filed the item
+    "serial",  # a time of the item, or its place in a series
+    "stock",  # a state, but one for which buyers come
     "silent",  # never a fact: pictures, the place in the site, how it was downloaded
-    "title",  # the title of the thing or its page
+    "title",  # the title of the item or its page
+    "url",  # a URL, even without a host
 ]
 
-_LENGTH = 256  # characters of a name that are read: the last
+# Characters of a name that are read: the last ones.
+_LONGEST_NAME = 256
 # 评价 is a rating, 价值 the value of something.
 _PRICE_CJK = re.compile("(?<![评評])[价價](?!值)|価格|値段|金[额額]|[费費]用|薪|租金|가격")
 _TITLES = listed(
@@ -44,7 +45,7 @@ _TITLES = listed(
     "제목 名称 标题 標題"
 )
 
-# By one of the words of a name.
+# Marks by any word of a name.
 _WORDS: dict[Mark, set[str]] = {
     "price": listed(
         "amount amounts betrag cena charge cost costs fare fee fees fiyat kosten precio precios "
@@ -81,13 +82,13 @@ _WORDS: dict[Mark, set[str]] = {
         "sku skus upc vin 编号"
     ),
 }
-# By the end of a word, also one glued to another: saleprice, Endpreis.
+# Marks by the end of a word, also of a compound: saleprice, Endpreis.
 _ENDS: dict[Mark, tuple[str, ...]] = {
     "price": ("price", "preis", "prijs"),
     "serial": ("date", "dates", "datum", "time", "weekday"),
     "code": ("name", "number", "nummer", "title"),
 }
-# By the last part of a path, in one word.
+# Marks by the last part of a path, written as one word.
 _PUBLISHED = listed(
     "datecreated dateposted datepublished datepublishedraw enddate posted postedat pubdate "
     "published publishedat publishdate startdate uploaddate validfrom validthrough 发布时间 "
@@ -107,7 +108,7 @@ _LAST: dict[Mark, set[str]] = {
         "publisher source standfirst summary teaser 作者 来源 编辑 责任编辑"
     ),
 }
-# By any part of a path.
+# The mark "silent" by any part of a path.
 _SILENT = listed(
     "audios breadcrumb breadcrumbs canonicalurl charset contentencoding datedownloaded encoding "
     "image images logo mainimage thumbnail thumbnailurl url videos"
@@ -115,16 +116,20 @@ _SILENT = listed(
 _SILENT_METADATA = {"probability", "validationmessages"}
 _IDS = {"guid", "id", "slug", "uid", "uuid"}
 _RATINGS = {"rating", "ratings", "ratingvalue", "stars", "评分"}
-_ADDRESSES = {"href", "hrefs", "link", "links", "permalink", "src", "uri", "url", "urls"}
+_URLS = {"href", "hrefs", "link", "links", "permalink", "src", "uri", "url", "urls"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # hashed often
 class Name:
-    """The name of a field; of a nested one the path.
+    """The name of a field, or the path of a nested one.
 
-    The key is a 31-bit hash of the name without case, `_` and `-`; the bit above tells whether it
-    is a fact of a page. Values that match `state` in full tell the state of the thing. With `is_id`
-    it is an id, or a part of the thing's URL.
+    Attributes:
+        text: the name as it is written.
+        key: a 31-bit hash of the name without case, `_` and `-`. The bit above tells that it is a
+            fact of a page.
+        marks: what the name tells about its value.
+        state: values that match this in full tell the state of the item.
+        is_id: whether it is an id, or a part of the item's URL.
     """
 
     text: str
@@ -136,7 +141,7 @@ class Name:
 
 @lru_cache(maxsize=4096)
 def name_of(text: str) -> Name:
-    """Parse a name."""
+    """Parse the name of a field."""
     plain = normal(_shortened(text), "NFKC")
     words = words_of(plain)
     joined = re.sub(r"[_\-\s]", "", plain.casefold())
@@ -146,7 +151,7 @@ def name_of(text: str) -> Name:
     marks |= {mark for mark, known in _WORDS.items() if not known.isdisjoint(words)}
     marks |= {mark for mark, ends in _ENDS.items() if any(word.endswith(ends) for word in words)}
     tests: dict[Mark, bool] = {
-        "address": not _ADDRESSES.isdisjoint(words[-1:]),
+        "url": not _URLS.isdisjoint(words[-1:]),
         "rating": last in _RATINGS and "aggregaterating" not in parts,
         "canonical": joined in {"canonical", "canonicalurl"},
         "stock": is_stock(plain),
@@ -167,20 +172,24 @@ def name_of(text: str) -> Name:
 
 
 def _shortened(text: str) -> str:
-    """Hash the beginning of a long path: every field that is nested deep repeats it."""
-    if len(text) <= _LENGTH:
+    """Hash the beginning of a long path, which all fields that are nested deep repeat."""
+    if len(text) <= _LONGEST_NAME:
         return text
-    before = text[:-_LENGTH].encode("utf-8", "surrogatepass")
-    return f"{blake2b(before, digest_size=8).hexdigest()}~{text[-_LENGTH:]}"
+    beginning = text[:-_LONGEST_NAME].encode("utf-8", "surrogatepass")
+    return f"{blake2b(beginning, digest_size=8).hexdigest()}~{text[-_LONGEST_NAME:]}"
 
 
-def is_inside(name: str, outer: Collection[str]) -> bool:
-    """Whether a field, or one that it is nested in, is among these names."""
-    if not outer:
+def is_inside(name: str, fields: Collection[str]) -> bool:
+    """Whether a field, or a field in which it is nested, is among these fields.
+
+    >>> is_inside("offer.price", ["offer"]), is_inside("offer", ["offer.price"])
+    (True, False)
+    """
+    if not fields:
         return False
     parts = name.split(".")
-    return any(".".join(parts[:count]) in outer for count in range(len(parts), 0, -1))
+    return any(".".join(parts[:count]) in fields for count in range(len(parts), 0, -1))
 
 
 #: The hashes of the names of titles.
-TITLES = frozenset(name_of(page + one).key for one in _TITLES for page in ("", "page:"))
+TITLES = frozenset(name_of(prefix + name).key for name in _TITLES for prefix in ("", "page:"))

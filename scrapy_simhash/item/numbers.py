@@ -9,11 +9,11 @@ from typing import NamedTuple
 from scrapy_simhash import native
 from scrapy_simhash.features.tokens import normal
 
-#: Characters of a text whose numbers count.
+#: Characters of a text that are read for numbers.
 MAX_TEXT = 1_000_000
 
-#: Currencies that are distinguished. Their indexes are stored: only append. The first stands for no
-#: currency, or for a sign that several share.
+#: The currencies. Their indexes are stored: only append. The first stands for no currency, or for
+#: a sign that several share.
 CURRENCIES = (
     *("", "usd", "eur", "gbp", "cny", "chf", "inr", "krw", "rub", "brl", "cad", "aud", "nzd"),
     *("hkd", "twd", "sgd", "mxn", "sek", "nok", "dkk", "pln", "czk", "huf", "ron", "try", "uah"),
@@ -34,9 +34,10 @@ _SIGNS = {
     )
     for sign in signs[1:]
 }
-_PLACES = {code: place for place, code in enumerate(CURRENCIES)}
-_PLACES.update({sign: _PLACES[code] for sign, code in _SIGNS.items()})
-# Words stand behind the number, codes on either side: "Try 3" and "Euro 2024" are not amounts.
+# The indexes of currencies by their codes and signs.
+_INDEXES = {code: index for index, code in enumerate(CURRENCIES)}
+_INDEXES.update({sign: _INDEXES[code] for sign, code in _SIGNS.items()})
+# Words follow the number, codes are on either side: "Try 3" and "Euro 2024" are not amounts.
 _CODES = [code for code in CURRENCIES[1:] if code != "try"]
 _CURRENCY = re.compile(
     r"(?<![a-z])(?:us|ca|c|au|a|nz|hk|nt|s|mx|r)?\$|[£¥€₠-⃏฿]|人民币"
@@ -53,7 +54,7 @@ _PLAIN = re.compile(
 _TWO_DECIMALS = re.compile(r"[+−-]?(?:\d{1,3}(?:[ '’.,]\d{3})+|\d+)[.,]\d\d", re.ASCII)
 _SPACES = re.compile("[ '’]")
 _WORD = re.compile(r"[\w%/]+")
-# A price is what is paid, whether its tax is mentioned or not, and what a shop calls it.
+# What shops call a price, and how they mention its tax, make no difference.
 _CALLED = re.compile(
     r"\A(?:(?:(?:guide|asking|sale|our|current|list|unit) )?price|guide|from|only|now|just"
     r"|offers (?:over|around|in (?:excess|the region) of)|o\.?i\.?[re]\.?o\.?"
@@ -70,8 +71,8 @@ _TIMES = {"k": 1000, "m": 10**6, **dict.fromkeys("万萬만", 10**4), **dict.fro
 _THOUSANDS = re.compile(r"[km](?!\w)| ?[万萬만億亿]", re.ASCII)
 _AMOUNT_LENGTH = 64
 
-# Letters of scripts with spaces between words; digits right behind one belong to the word. Behind a
-# hyphen they are a number, as in the reference "R-491234".
+# Letters of scripts with spaces between words. Digits right after such a letter belong to the word;
+# after a hyphen they are a number, as in the reference "R-491234".
 _LETTERS = "A-Za-z_ªµºÀ-ჿሀ-῿Ⱡ-ⷿꙀ-ꯥ"
 _IN_TEXT = re.compile(
     # The lookahead rejects most characters at once, which halves the time.
@@ -79,7 +80,7 @@ _IN_TEXT = re.compile(
     re.ASCII,
 )
 _GROUPED = re.compile(r"(-?\d{1,3})((?:[,'’]\d{3})+)(\.\d+)?", re.ASCII)
-# Most texts that NFKC changes have no other characters that it changes.
+# In most texts that NFKC changes, it changes nothing else.
 _PUNCTUATION = {
     "\u2026": "...",
     **dict(zip("\uff0c\uff1a\uff1b\uff01\uff1f\uff08\uff09", ",:;!?()", strict=True)),
@@ -90,7 +91,7 @@ _AGO = re.compile(
     r"(?<!\d)\d++ ?"
     r"(?:(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?) ago|(?:秒|分钟|小时|天)前)"
 )
-# When the page was last modified. Without a word for "page" it may be news.
+# When the page was last modified. Without a word for "page", that may be news.
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _MADE_ANEW = re.compile(
     r"(?:\bpage (?:was )?last (?:changed|edited|modified|updated)|页面?最后(?:更新|编辑|修改|修订))"
@@ -99,21 +100,24 @@ _MADE_ANEW = re.compile(
     r"(?:(?:T|,? (?:at )?)\d+:\d\d(?::\d\d)?)?",
     re.ASCII | re.IGNORECASE,
 )
-# Faster to search for.
+# Every text that `_MADE_ANEW` changes has one of these, which are found faster.
 _SIGNS_OF_THAT = ("age last ", "age was last ", "页最后", "面最后")
 
 
 class Amount(NamedTuple):
-    """An amount of money: its numbers and words, and the index of its currency."""
+    """An amount of money: its numbers and words, and the index of its currency in `CURRENCIES`."""
 
     text: str
     currency: int
 
 
 def number(text: str) -> str | None:
-    """One notation for a text that is nothing but a number, else None.
+    """A text that is nothing but a number in one notation; None if it is none.
 
-    Leading zeros make it a code, and "1,5" may be two numbers: None.
+    A text with leading zeros is a code, and "1,5" may be two numbers: None.
+
+    >>> number("1,204.50"), number("007")
+    ('1204.5', None)
     """
     if not _PLAIN.fullmatch(text):
         return None
@@ -121,40 +125,43 @@ def number(text: str) -> str | None:
 
 
 def bare_amount(text: str) -> str | None:
-    """One notation for a text that is nothing but a number with two decimals, like a price."""
+    """A text that is nothing but a number with two decimals, like a price, in one notation."""
     return _sign(text) + _canonical(text.lstrip("+-−")) if _TWO_DECIMALS.fullmatch(text) else None
 
 
 def amount(text: str, *, expected: bool) -> Amount | None:
-    """Read an amount of money in a folded value; needs no currency where one is expected.
+    """Read an amount of money in a folded value; where it is expected, it needs no currency.
 
     None if the text has no number, is too long, or has other words.
+
+    >>> amount("€ 1.299,50", expected=False)
+    Amount(text='1299.5', currency=2)
     """
     if len(text) > _AMOUNT_LENGTH:
         return None
     signs = _CURRENCY.findall(text)
     if not signs and not expected:
         return None
-    currencies = {_PLACES.get(sign, 0) for sign in signs} or {0}
+    currencies = {_INDEXES.get(sign, 0) for sign in signs} or {0}
     if len(currencies) > 1:
         currencies.discard(1)  # "$" is the sign of other dollars too
     text = _CALLED.sub("", text)
     rest = _WITH_TAX.sub(" ", _CURRENCY.sub(" ", text) if signs else text)
     rest = _in_full(rest) if signs else rest
-    found = [_canonical(match) for match in _NUMBERS.findall(rest)]
+    numbers = [_canonical(digits) for digits in _NUMBERS.findall(rest)]
     words = _WORD.findall(_NUMBERS.sub(" ", rest))
-    if not found or len(currencies) > 1 or (len(words) > 2 and not expected):
+    if not numbers or len(currencies) > 1 or (len(words) > 2 and not expected):
         return None
-    return Amount(_sign(text) + " ".join([*found, *words]), currencies.pop())
+    return Amount(_sign(text) + " ".join([*numbers, *words]), currencies.pop())
 
 
 def _in_full(text: str) -> str:
-    """A text with numbers such as "250k" in full."""
+    """A text with numbers such as "250k" written in full."""
     parts, done = list[str](), 0
-    for found in _NUMBERS.finditer(text):
-        if thousands := _THOUSANDS.match(text, found.end()):
-            value = Decimal(_canonical(found[0])) * _TIMES[thousands[0].strip()]
-            parts += text[done : found.start()], f"{value:f}"
+    for match in _NUMBERS.finditer(text):
+        if thousands := _THOUSANDS.match(text, match.end()):
+            value = Decimal(_canonical(match[0])) * _TIMES[thousands[0].strip()]
+            parts += text[done : match.start()], f"{value:f}"
             done = thousands.end()
     return "".join([*parts, text[done:]])
 
@@ -164,7 +171,7 @@ def _sign(text: str) -> str:
 
 
 def _canonical(digits: str) -> str:
-    """One notation for the number of an amount, with or without separators."""
+    """The number of an amount, with or without separators, in one notation."""
     if digits.isdecimal():
         return digits.lstrip("0") or "0"
     digits = _SPACES.sub("", digits)
@@ -192,11 +199,11 @@ def numbers_in(text: str) -> list[str]:
     the date of the page's last modification are ignored.
     """
     text = text[:MAX_TEXT]
-    found = _compiled(text, normalised=text.isascii())
-    if found is None:
+    numbers = _compiled(text, normalised=text.isascii())
+    if numbers is None:
         text = plain(text)
-        found = _compiled(text, normalised=True)
-    return sorted(_numbers(text) if found is None else found)
+        numbers = _compiled(text, normalised=True)
+    return sorted(_numbers(text) if numbers is None else numbers)
 
 
 def _compiled(text: str, *, normalised: bool) -> list[str] | None:
@@ -210,7 +217,7 @@ def plain(text: str) -> str:
     """A text normalised for its numbers."""
     if text.isascii():
         return text
-    # Python is fast at finding that nothing is left to do, as in most texts after this.
+    # Python quickly finds that most texts are normal after this.
     for sign, plain in _PUNCTUATION.items():
         text = text.replace(sign, plain)
     return normal(text, "NFKC")

@@ -1,4 +1,4 @@
-"""Whether a value is prose, which is compared by its words, or a fact, which is equal or not."""
+"""Whether a value is prose, which is compared by its words, or a fact, which is compared whole."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import re
 
 from scrapy_simhash.features.shingles import shingles
 
-#: Distinct shingles from which on a value is prose. 20 to 64 gave the same results on stories,
-#: offers and rows; 8 to 16 take long headlines for prose.
+#: The least number of distinct shingles of prose. 20 to 64 gave the same results on stories, offers
+#: and rows; with 8 to 16, long headlines are prose.
 MIN_PROSE = 32
-# Mean number of shingles a line from which on a list is prose: paragraphs, not tags.
+# The least mean number of shingles in the lines of a list of paragraphs. Tags have fewer.
 _MIN_LINE = 8
-#: Prose shows in the first 512 characters of most values, in 2,048 of nearly all, or not at all.
+#: Characters that show of most values whether they are prose.
 GLANCE = 512
+# Characters that show it of nearly all.
 _START = 2048
+# Characters that are read for it.
 _LOOK = 65_536
 _TOKEN = re.compile(r"[A-Za-z0-9]+")
 

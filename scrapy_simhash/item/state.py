@@ -1,9 +1,9 @@
-"""What tells the state of a thing when it was fetched, such as the number of its readers.
+"""State: what an item was like when it was fetched, such as the number of its readers.
 
-A copy that is fetched an hour later has a different state, so state keeps no copies apart. Field
-names come from schema.org and, in some languages, from what sites count. A word alone is not
-enough: "Reads: 1,204" is state, "Read speed: 550 MB/s" is not. In a text, counters and relative
-times such as "5 minutes ago" are state.
+A copy that is fetched an hour later has a different state, so state does not keep copies apart.
+Names of fields come from schema.org and, in several languages, from what sites count. A word alone
+is not enough: "Reads: 1,204" is state, "Read speed: 550 MB/s" is not. In a text, counters and
+relative times such as "5 minutes ago" are state.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from scrapy_simhash.features.tokens import listed
-from scrapy_simhash.item.languages import UNSPACED, ago, one_of, pattern, phrases
+from scrapy_simhash.item.languages import UNSPACED, ago, any_of, pattern, phrases
 from scrapy_simhash.item.numbers import MAX_TEXT, plain, without_times
 
 # One word of snake_case, camelCase or plain text.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
-# Behind a number it measures: "500 Mbps", "4.5 kW", "3 kg".
+# Units of measured numbers: "500 Mbps", "4.5 kW", "3 kg".
 _UNIT = r" ?(?:[kmgt]?(?:b|bit)(?:/s|ps)?|[kmg]?w|[kmg]?hz|k?va?|m?ah?|[km]?g|c?l|[ckm]m|°[cf])\b"
 _MEASURE = rf"(?!.*\d{_UNIT})"
 _MEASURED = re.compile(_UNIT, re.IGNORECASE)
@@ -31,12 +31,11 @@ _COUNTS = (
 )
 _ANY = re.compile(".*", re.DOTALL)
 
-
 _COUNTED = phrases("counted")
 _LABELS = phrases("labels")
 _ALONE = phrases("alone")
-_LISTED = one_of(word.replace(" ", "_") for word in _COUNTED | _LABELS | _ALONE)
-# In scripts without spaces, the longest first; and what may stand behind.
+_LISTED = any_of(word.replace(" ", "_") for word in _COUNTED | _LABELS | _ALONE)
+# Counted words in scripts without spaces, and what may follow them.
 _COUNTED_CJK = pattern("counted", *UNSPACED)
 _NUMBER_OF_CJK = "(?:次数|次數|人数|人數|数|數|数量|量|수)?"
 _CHANGED = (
@@ -46,7 +45,7 @@ _CHANGED = (
     f"|(?:{pattern('changed', *UNSPACED)})_$"
 )
 _STOCK = "_(?:stock|inventory|lagerbestand)_(?!code|no_|number|symbol|exchange)|库存"
-# The last part of a name, with "_" around its words, and what its values look like.
+# What matches the last part of a name, with "_" around its words, and what its values match.
 _STATES = [
     (re.compile(names), re.compile(values, re.IGNORECASE | re.DOTALL))
     for names, values in (
@@ -54,14 +53,14 @@ _STATES = [
             f"_(?:{_LISTED})(?:_(?:number|times|total))?_$|次数|(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}_$",
             _COUNTS,
         ),
-        # When it was changed last, as in "edited on 3 March 2025", or who is there.
+        # When the item was changed last, as in "edited on 3 March 2025", or who is online.
         (_CHANGED, r".*\d.*"),
-        # The place where a list has the thing.
+        # The place of the item in a list.
         (
             "^_(?:position|rank|ranking|row_?(?:id|index|no|nr|num|number))_$|排名|序号|序號|行号",
             r"\W{0,2}\d.{0,12}",
         ),
-        # What buyers think: up to 10 points, or a share.
+        # What buyers think of it: up to 10 points, or a share.
         (
             "^_(?:average_)?(?:ratings?|stars)(?:_value)?_$|评分",
             rf"{_MEASURE}(?:\D{{0,12}}\d(?:[.,]\d+)?(?!\d).{{0,40}}|\d{{1,3}} ?[/%].{{0,12}})",
@@ -75,12 +74,13 @@ _STATES = [
         ),
     )
 ]
-# In one word; of the last part, and of any.
+# The last part of a name, written as one word.
 _COUNT = re.compile(
     "(?:answer|comment|dislike|(?:user)?interaction|like|rating|review|share|view|(?:up|down)vote)"
     "s?counts?"
 )
 _FOR_SALE = listed("availability instock")
+# Any part of a name, likewise.
 _STATE = _FOR_SALE | listed("aggregaterating datemodified datemodifiedraw interactionstatistic")
 
 
@@ -91,25 +91,25 @@ def words_of(name: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def state_of(name: str) -> re.Pattern[str] | None:
-    """What values of this field, or row of a page, must match in full to tell a state; or None."""
+    """What the values of a field, or of a row match in full if they are state; or None."""
     parts = [words_of(part) for part in name.split(".")]
     joined = ["".join(part) for part in parts]
     if not _STATE.isdisjoint(joined) or _COUNT.fullmatch(joined[-1]):
         return _ANY
-    lasts = _lasts(name)
-    return next((values for names, values in _STATES if any(map(names.search, lasts))), None)
+    forms = _last_part(name)
+    return next((values for names, values in _STATES if any(map(names.search, forms))), None)
 
 
 def is_stock(name: str) -> bool:
-    """Whether a field that tells a state tells whether, or how often, the thing can be bought."""
+    """Whether the state that a field tells is whether, or how often, the item can be bought."""
     last = "".join(words_of(name.rpartition(".")[2]))
-    return last in _FOR_SALE or any(re.search(_STOCK, one) for one in _lasts(name))
+    return last in _FOR_SALE or any(re.search(_STOCK, form) for form in _last_part(name))
 
 
-def _lasts(name: str) -> list[str]:
-    """The last part of a name with "_" around its words, which may be found in two ways.
+def _last_part(name: str) -> list[str]:
+    """The last part of a name with "_" around its words, in two forms.
 
-    Letters with accents stand in words of their own in the first, camelCase in one in the second.
+    The first splits camelCase, but also words at letters with accents; the second splits neither.
     """
     last = name.rpartition(".")[2]
     return [f"_{'_'.join(words)}_" for words in (words_of(last), _LETTERS.findall(last.casefold()))]
@@ -117,12 +117,12 @@ def _lasts(name: str) -> list[str]:
 
 # A whole number that is no part of a date, a time, an amount or a code.
 _NUMBER = re.compile(
-    # A set of characters at the beginning is searched for in a fifth of the time.
+    # A set of characters comes first, because that takes a fifth of the time.
     r"[0-9](?<![0-9A-Za-z_.,/#$€£¥-].)(?<![0-9]:.)(?<![$€£¥] .)"
     r"(?:[0-9]{0,2}(?:[.,  ][0-9]{3})+|[0-9]{0,8}|[0-9]{0,2}[.,][0-9](?=[kKmM万萬만]))[kKmM万萬만]?"
     r"(?!(?!(?:[dhmsx]|min|hrs?)(?:$|[ \n]))[0-9A-Za-z_/#%€-]|[.,:][0-9]| [€元])"
 )
-# A rating of at most five or ten, or one in front of the number of those who rated.
+# A rating of at most five or ten points, or a rating before the number of raters.
 _RATING = re.compile(
     r"[0-9](?<![0-9A-Za-z_.,/#$€£¥-].)(?:[.,][0-9]{1,2})?(?="
     rf"(?: ?/ ?| (?:{pattern('of')}) )(?:5|10)(?![\w%/]|[.,][0-9])| ?\([0-9])"
@@ -149,22 +149,25 @@ _ONE = re.compile(
     r"|uma?) (?P<unit>[^\W\d_]+)(?P<ago> ago(?!\w))?",
     re.IGNORECASE,
 )
-# Up to five words behind a number, and what stands behind these; what no phrase goes across.
+# Up to five words behind a number, and the sign behind these.
 _BEHIND = re.compile(r"\+?[ \n]?((?:[^\s\d:()|,.;!?/•·]++ ?){1,5}+)([\d:(])?")
+# The end of a sentence or a line.
 _STOP = re.compile(r"[\n|·•.;!?()]")
 _TOKEN = re.compile(r"\S+")
 _WORD_BEHIND = re.compile(r" ?([^\s\d]+)")
+# The beginning and the end of a line, or of a part of it.
 _BOX_START = re.compile(r"(?:^|[\n|·•.!?。」]) ?$")
 _BOX_END = re.compile(r" ?(?:$|[\n|·•])")
 _LINE_END = re.compile(r"[ )]?(?:$|\n)")
 _CAPITAL = re.compile(r" [^\W\d_a-zà-ÿа-я]")
 # Between a label and a number.
 _MARK = re.compile(r" ?[:(|\n][ \n]?| ")
-# A sentence that goes on behind a date.
+# How a sentence goes on.
 _GOES_ON = re.compile(r",? ?[a-zà-ÿа-я]|[^\W\d_]")
 _NEXT_MONTH = re.compile(r"(?i: ?(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz]))")
 _ONLINE = re.compile(rf"(?<!\w)(?:{pattern('online')})(?!\w)[^.!?]{{0,80}}$", re.IGNORECASE)
 _ONLINE_BEHIND = re.compile(rf"(?i: (?:(?:are|sind) )?(?:{pattern('online')})(?!\w))")
+# A word with a capital, as in "iPhone 12".
 _NAME = re.compile(r"(?<!\w)(?=[^\WA-Z]*[A-Z])\w++ $")
 _UNITS = phrases("units") | phrases("weeks")
 _SINCE = phrases("since")
@@ -178,14 +181,14 @@ _ON = phrases("on")
 _DONE = phrases("done") - _COUNTED
 _COUNTED_BEHIND = _COUNTED | _STOCKED
 _FILLERS = phrases("fillers") | _TIMES
-# Chinese, Japanese and Korean. A time may also be one before an event, and a number one of a word.
+# Chinese, Japanese and Korean. A time may be that before an event, a number may be part of a word.
 _BEHIND_CJK = re.compile(
-    rf" ?[次人条條个個则則件回]? ?(?:{_COUNTED_CJK})|(?: ?(?:{one_of(ago('zh'))}))"
+    rf" ?[次人条條个個则則件回]? ?(?:{_COUNTED_CJK})|(?: ?(?:{any_of(ago('zh'))}))"
 )
-# In Chinese and Japanese a space ends what stands before it, in Korean a word.
+# In Chinese and Japanese a space ends a phrase, in Korean only a word.
 _ENDS_CJK = rf"(?:(?= ?(?:{_COUNTED_CJK}))|(?![^\W\d_a-zA-Z]| [가-힣]))"
 _DONE_CJK = "に? ?(?:更新|投稿|公開|업데이트|수정|등록|작성)"
-_AGO_CJK = re.compile(rf" ?(?:{one_of(ago('ja', 'ko'))})(?:{_DONE_CJK})?{_ENDS_CJK}")
+_AGO_CJK = re.compile(rf" ?(?:{any_of(ago('ja', 'ko'))})(?:{_DONE_CJK})?{_ENDS_CJK}")
 _BEFORE_CJK = re.compile(rf"(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}[ \n]?[:(]?[ \n]?$")
 _COUNTER_CJK = re.compile(
     rf"(?: ?[次人条條个個则則件]| ?[回개회건]|(?! ?[次人条條个個则則件回개회건])){_ENDS_CJK}"
@@ -197,21 +200,21 @@ _CHANGED_CJK = re.compile(
 
 
 def _signs(*kinds: str) -> set[str]:
-    """The longest words of phrases."""
-    found = (_LETTERS.findall(one) for kind in kinds for one in phrases(kind))
-    return {max(words, key=len) for words in found if words}
+    """The longest word of each phrase of these kinds."""
+    split = (_LETTERS.findall(phrase) for kind in kinds for phrase in phrases(kind))
+    return {max(words, key=len) for words in split if words}
 
 
-#: One of these stands in what that finds.
+#: Every text that `_ONE` changes has one of these.
 SIGNS_OF_ONE = (" ago", "or eine", "ace un", " y a un", "á um")
-#: Only numbers near one of these tell a state, but for letters beyond Latin-1: words, those before
-#: a date, and how words of scripts without spaces begin.
+#: Where all letters are Latin-1, only numbers near one of these tell a state: words, words before a
+#: date, and the beginnings of words in scripts without spaces.
 SIGNS = (
     _signs("ago", "alone", "counted", "done", "labels", "rated", "readers", "since", "stock"),
     _signs("changed"),
     {
-        one[:2].rstrip()
-        for one in ago(*UNSPACED).union(*(phrases(k, *UNSPACED) for k in ("counted", "changed")))
+        phrase[:2].rstrip()
+        for phrase in ago(*UNSPACED).union(*(phrases(k, *UNSPACED) for k in ("counted", "changed")))
     },
 )
 
@@ -221,47 +224,51 @@ Span = tuple[int, int]
 
 @lru_cache(maxsize=8)  # a text is compared with several
 def without_state(text: str) -> str:
-    """Strip the state from a text, as far as it is read for numbers.
+    """Remove the state from a text, as far as the text is read for numbers.
 
-    This removes what changes between two downloads of a page: relative times, the date of the last
-    modification, ratings, and counters of readers, comments, reviews and the like with the word for
-    what they count.
+    State is what changes between two downloads of a page: relative times, the date of the last
+    modification, ratings, and counters of readers, comments, reviews and the like, with the words
+    for what they count.
+
+    >>> without_state("Goats at sea, 1,204 views, 3 hours ago").split()
+    ['Goats', 'at', 'sea,', ',']
     """
-    normal = plain(text[:MAX_TEXT])
-    left = without_times(normal)
-    if any(sign in left for sign in SIGNS_OF_ONE):
-        left = _ONE.sub(_without_one, left)
-    for of_what, span_of in ((_DATE, _changed), (_RATING, _rated), (_NUMBER, _counted)):
-        left = _without(left, of_what, span_of)
-    return text if left == normal else left + text[MAX_TEXT:]
+    before = plain(text[:MAX_TEXT])
+    after = without_times(before)
+    if any(sign in after for sign in SIGNS_OF_ONE):
+        after = _ONE.sub(_without_one, after)
+    for regex, span_of in ((_DATE, _changed), (_RATING, _rated), (_NUMBER, _counted)):
+        after = _without(after, regex, span_of)
+    return text if after == before else after + text[MAX_TEXT:]
 
 
 def _without(
-    text: str, pattern: re.Pattern[str], span_of: Callable[[str, re.Match[str]], Span | None]
+    text: str, regex: re.Pattern[str], span_of: Callable[[str, re.Match[str]], Span | None]
 ) -> str:
+    """A text without the spans of those matches that are state."""
     parts, done = list[str](), 0
-    for found in pattern.finditer(text):
-        if found.start() >= done and (span := span_of(text, found)):
+    for match in regex.finditer(text):
+        if match.start() >= done and (span := span_of(text, match)):
             parts += text[done : span[0]], " "
             done = span[1]
     return "".join([*parts, text[done:]]) if done else text
 
 
-def _without_one(found: re.Match[str]) -> str:
-    is_time = found["unit"].casefold() in _UNITS and (found["since"] or found["ago"])
-    return f"{found['since'] or ''} " if is_time else found[0]
+def _without_one(match: re.Match[str]) -> str:
+    is_time = match["unit"].casefold() in _UNITS and (match["since"] or match["ago"])
+    return f"{match['since'] or ''} " if is_time else match[0]
 
 
 def _words_before(text: str, start: int) -> tuple[list[str], str]:
-    """The words before a place, back to the end of a sentence; what stands between."""
+    """The words before an index, up to the end of the previous sentence, and the signs between."""
     before = text[max(0, start - 64) : start]
-    bare = before.rstrip(" :(|\n")
-    return _STOP.split(bare)[-1].split(), before[len(bare) :]
+    words = before.rstrip(" :(|\n")
+    return _STOP.split(words)[-1].split(), before[len(words) :]
 
 
-def _changed(text: str, found: re.Match[str]) -> Span | None:
-    """A date behind a label as in "Last updated on", with which no sentence goes on."""
-    start, end = found.span()
+def _changed(text: str, date: re.Match[str]) -> Span | None:
+    """The span of a date behind a label such as "Last updated on", unless the sentence goes on."""
+    start, end = date.span()
     if _GOES_ON.match(text, end):
         return None
     before = text[max(0, start - 24) : start]
@@ -269,7 +276,7 @@ def _changed(text: str, found: re.Match[str]) -> Span | None:
         return start, end
     words, mark = _words_before(text, start)
     for turn in range(4):
-        is_month = turn == 0 and found["named"] is not None
+        is_month = turn == 0 and date["named"] is not None
         if words and (is_month or words[-1] in _ON or words[-1][-1] == ","):
             mark = words.pop()
             start = text.rindex(mark, 0, start)
@@ -281,11 +288,11 @@ def _changed(text: str, found: re.Match[str]) -> Span | None:
     return None
 
 
-def _rated(text: str, found: re.Match[str]) -> Span | None:
-    """What others think: with the number of these, or of so many stars."""
-    start, end = found.span()
+def _rated(text: str, rating: re.Match[str]) -> Span | None:
+    """The span of a rating with the number of raters, of the best rating, or of stars."""
+    start, end = rating.span()
     before = text[max(0, start - 24) : start]
-    is_decimal = len(found[0]) > 1
+    is_decimal = len(rating[0]) > 1
     raters = _RATERS.match(text, end) if is_decimal or text[end : end + 2] != " (" else None
     stars = _STARS.match(text, end) if is_decimal else None
     is_state = (
@@ -296,25 +303,25 @@ def _rated(text: str, found: re.Match[str]) -> Span | None:
     return (start, end) if is_state else None
 
 
-def _counted(text: str, found: re.Match[str]) -> Span | None:
-    """A count or a relative time, with the words behind it."""
-    start, end = found.span()
+def _counted(text: str, number: re.Match[str]) -> Span | None:
+    """The span of a count or a relative time, with the words behind it."""
+    start, end = number.span()
     stop = _counted_behind(text, start, end) or _labelled(text, start, end)
     return (start, stop) if stop else None
 
 
 def _counted_behind(text: str, start: int, end: int) -> int:
-    """Where the words end that say what a number counts, or that it is a time; 0 without any."""
-    if found := _BEHIND_CJK.match(text, end):
-        return found.end()
+    """The end of the words that tell what a number counts, or that it is a time; 0 if none do."""
+    if match := _BEHIND_CJK.match(text, end):
+        return match.end()
     before = text[max(0, start - 24) : start]
     is_box = _BOX_START.search(before) or (not before.isascii() and _CHANGED_CJK.search(before))
-    if (found := _AGO_CJK.match(text, end)) and is_box:
-        return found.end()
-    if not (found := _BEHIND.match(text, end)):
+    if (match := _AGO_CJK.match(text, end)) and is_box:
+        return match.end()
+    if not (match := _BEHIND.match(text, end)):
         return 0
-    words = [word[0].casefold() for word in _TOKEN.finditer(found[1])]
-    ends = [found.start(1) + word.end() for word in _TOKEN.finditer(found[1])]
+    words = [word[0].casefold() for word in _TOKEN.finditer(match[1])]
+    ends = [match.start(1) + word.end() for word in _TOKEN.finditer(match[1])]
     labels, mark = _words_before(text, start)
     labels = [word.casefold() for word in labels]
     if size := _time_of(words, labels) or _online(text, start, ends[0], words[0]):
@@ -322,7 +329,7 @@ def _counted_behind(text: str, start: int, end: int) -> int:
     if words[0] in _ALONE and _BOX_START.search(before) and _BOX_END.match(text, ends[0]):
         return ends[0]
     # Not the label of the next number, as in "Floor 3 Views: 245" or "size 12 reviews 3".
-    is_label = found[2] and " ".join(words[-2:]) not in _STOCKED
+    is_label = match[2] and " ".join(words[-2:]) not in _STOCKED
     size = _count_of(words[:-1] if is_label else words)
     if not size or (mark == " " and not _SERIES.isdisjoint(labels[-1:])):
         return 0
@@ -332,7 +339,7 @@ def _counted_behind(text: str, start: int, end: int) -> int:
 
 
 def _time_of(words: Sequence[str], before: Sequence[str]) -> int:
-    """How many of the words behind a number make it a relative time."""
+    """How many of the words behind a number belong to a relative time."""
     sizes = range(1, len(words) + 1)
     if size := next((size for size in sizes if " ".join(words[:size]) in _AGO), 0):
         return size
@@ -341,7 +348,7 @@ def _time_of(words: Sequence[str], before: Sequence[str]) -> int:
 
 
 def _online(text: str, start: int, end: int, word: str) -> int:
-    """1 if a word that ends there says how many people see the page."""
+    """1 if the word behind a number tells how many people see the page, else 0."""
     before = text[max(0, start - 80) : start]
     return int(
         word in _READERS and (_ONLINE_BEHIND.match(text, end) or _ONLINE.search(before)) is not None
@@ -349,23 +356,19 @@ def _online(text: str, start: int, end: int, word: str) -> int:
 
 
 def _count_of(words: Sequence[str]) -> int:
-    """How many of the words behind a number say what it counts."""
-    ends = ((first, end) for first in (0, 1) for end in range(first + 1, len(words) + 1))
-    return next(
-        (
-            end
-            for first, end in ends
-            if " ".join(words[first:end]) in _COUNTED_BEHIND and (not first or words[0] in _FILLERS)
-        ),
-        0,
-    )
+    """How many of the words behind a number tell what it counts, with a filler before them."""
+    for first in (0, 1) if words and words[0] in _FILLERS else (0,):
+        for end in range(first + 1, len(words) + 1):
+            if " ".join(words[first:end]) in _COUNTED_BEHIND:
+                return end
+    return 0
 
 
 def _labelled(text: str, start: int, end: int) -> int:
-    """Where a number ends, with a word as in "viewed 3 times", if a label of counts is before it.
+    """The end of a number behind a label of counts, with the last word of "viewed 3 times"; else 0.
 
-    With a mark behind the label, at the end of a line, or between capitalised words: in a sentence
-    it may be anything, as in "he likes 5 of them". 0 otherwise.
+    The label has a mark behind it, or the number is at the end of a line or between capitalised
+    words: in a sentence it may be anything, as in "he likes 5 of them".
     """
     before = text[max(0, start - 24) : start]
     if not before.isascii() and _BEFORE_CJK.search(before):
@@ -373,23 +376,23 @@ def _labelled(text: str, start: int, end: int) -> int:
     if _MEASURED.match(text, end):
         return 0
     words, mark = _words_before(text, start)
-    one, two = (" ".join(words[-size:]).casefold() for size in (1, 2))
-    is_label = not {one, two}.isdisjoint(_LABELS | _STOCKED)
-    if not _MARK.fullmatch(mark) or not (is_label or one in _COUNTED | _ALONE | _DONE):
+    last, last_two = (" ".join(words[-size:]).casefold() for size in (1, 2))
+    is_label = not {last, last_two}.isdisjoint(_LABELS | _STOCKED)
+    if not _MARK.fullmatch(mark) or not (is_label or last in _COUNTED | _ALONE | _DONE):
         return 0
     behind = _WORD_BEHIND.match(text, end)
     if behind and behind[1].casefold() in _TIMES:
         return behind.end()
-    if one in _DONE:
+    if last in _DONE:
         return 0
     is_next = behind is not None and behind[1].casefold() in _COUNTED | _LABELS
     # "Number of posts: 3", "142 views 12 March"
-    if len(words) > 1 and (words[-1].islower() if one in _LABELS else words[-2][-1].isdigit()):
+    if len(words) > 1 and (words[-1].islower() if last in _LABELS else words[-2][-1].isdigit()):
         return 0
-    if one in _ALONE:
-        holds = len(words) == 1 and _BOX_END.match(text, end) is not None
+    if last in _ALONE:
+        is_count = len(words) == 1 and _BOX_END.match(text, end) is not None
     elif mark == " " and not _LINE_END.match(text, end):
-        holds = words[-1][0].isupper() and _CAPITAL.match(text, end) is not None
+        is_count = words[-1][0].isupper() and _CAPITAL.match(text, end) is not None
     else:
-        holds = is_next or not (_NEXT_MONTH.match(text, end) or _GOES_ON.match(text, end))
-    return end if holds else 0
+        is_count = is_next or not (_NEXT_MONTH.match(text, end) or _GOES_ON.match(text, end))
+    return end if is_count else 0

@@ -10,9 +10,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from scrapy_simhash.features.tokens import listed, normal
-from scrapy_simhash.item.languages import UNSPACED, ago, one_of, pattern, phrases
+from scrapy_simhash.item.languages import UNSPACED, ago, any_of, pattern, phrases
 
-_LENGTH = 64  # characters of a date, at most
+# Characters of a date, at most.
+_LONGEST_DATE = 64
 _MONTHS = {
     name: month
     for month, names in enumerate(
@@ -40,7 +41,7 @@ _WEEKDAYS = listed(
     "sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves "
     "viernes sábado domingo"
 )
-# Words that stand in a date and tell nothing more.
+# Words in a date that tell nothing more.
 _WORDS = _WEEKDAYS | listed(
     "at on of the st nd rd th er am um den der uhr à le de del las a t date datum published posted "
     "updated last modified edited 发布时间 发布于 更新时间 更新于 时间 日期"
@@ -50,7 +51,7 @@ _DATE = re.compile(
     re.ASCII,
 )
 _SHORT_DATE = re.compile(r"(\d\d?([-/.])\d\d?\2)(\d\d)((?:,? \d\d?:\d\d.*)?)", re.ASCII)
-# A day without a year: with the units of the next one, or in front of a time.
+# A day without a year, if it is written with units or a time.
 _DAY = re.compile(r"(?<!\d)(\d\d?)([-/.]) ?(\d\d?)[/.]?(?!\d)", re.ASCII)
 _UNITS = re.compile(r"(?<=\d) ?[年月日号號년월일]")
 _CLOCK = re.compile(
@@ -72,25 +73,24 @@ _ISO_DATE = re.compile(r"\d{4}([-/])\d\d\1\d\d")
 _MACHINE = re.compile(
     _ISO_DATE.pattern + r"[T ]\d\d:\d\d|[A-Z][a-z]{2}, \d\d? [A-Z][a-z]{2} \d{4} "
 )
-# Rules out most values.
+# Rules out most values that are no times.
 _TIME = re.compile(r"\d ?[:h时時點点시]|\d{10}", re.ASCII)
 _EPOCH = re.compile(r"\d{10,19}(?:\.\d{1,9})?", re.ASCII)
 _EPOCH_UNITS = (1.0, 1e3, 1e6, 1e9)  # s, ms, µs, ns
-# A time that a person reads may be the thing's own, so it counts as that of the crawl only if it is
-# as recent as this, in seconds.
+# Seconds within which a time that people read is a time of the crawl: older ones may be the item's.
 _RECENT = 600.0
 
 _MANY = r"(?:\d{1,3}|an?|one|eine[mnr]?|une?|una)"
 _AGO = re.compile(
     rf"(?:(?:posted|published|updated|about|{pattern('changed')}) )*+(?:"
-    rf"(?:{_MANY} ?)?(?:{one_of(ago(weeks=False))})"
-    rf"|{_MANY} ?(?:{one_of(ago(*UNSPACED, weeks=False))})"
+    rf"(?:{_MANY} ?)?(?:{any_of(ago(weeks=False))})"
+    rf"|{_MANY} ?(?:{any_of(ago(*UNSPACED, weeks=False))})"
     rf"|(?:{pattern('since')}) {_MANY} ?(?:{pattern('units')})\.?"
     r"|just now|gerade eben|刚刚|刚才)"
 )
-# Rules out most values in ASCII.
+# Rules out most values in ASCII that are no relative times.
 _MAY_BE_AGO = re.compile(
-    one_of(one for one in phrases("ago") | phrases("since") | {"now", "eben"} if one.isascii()),
+    any_of(one for one in phrases("ago") | phrases("since") | {"now", "eben"} if one.isascii()),
     re.IGNORECASE,
 ).search
 _TODAY = re.compile(
@@ -100,11 +100,14 @@ _TODAY = re.compile(
 
 
 class WrittenDate(NamedTuple):
-    """A date as it is written, without regard to time zones.
+    """A date as it is written, without regard to time zones; parts that are not written are empty.
 
-    The days of a year that it may be, as in "04-03", two for 03/04/2024; the year; hours and
-    minutes as in "20:31"; seconds with their fraction; the zone as in "+0100" or "cet". What is not
-    written is empty.
+    Attributes:
+        days: the days that it may be, month first: "04-03" and "03-04" for 03/04/2024.
+        year: four digits.
+        clock: hours and minutes, as in "20:31".
+        seconds: with their fraction.
+        zone: as in "+0100" or "cet".
     """
 
     days: Sequence[str]
@@ -121,8 +124,12 @@ def may_be_date(text: str) -> bool:
 
 @lru_cache(maxsize=64)  # a value is asked about as a moment and as a date
 def read_date(text: str) -> WrittenDate | None:
-    """Read a folded text that is nothing but a date, maybe with a time, or a time alone."""
-    if len(text) > _LENGTH or not _ALLOWED.fullmatch(text):
+    """Read a folded text that is nothing but a date, a date with a time, or a time; else None.
+
+    >>> read_date("5 march 2024, 8:31 pm")
+    WrittenDate(days=['03-05'], year='2024', clock='20:31', seconds='', zone='')
+    """
+    if len(text) > _LONGEST_DATE or not _ALLOWED.fullmatch(text):
         return None
     text, units = _UNITS.subn("/", text)
     if clock := _CLOCK.search(text):
@@ -132,42 +139,43 @@ def read_date(text: str) -> WrittenDate | None:
         text = f"{text[: date.start()]} {text[date.end() :]}"
     words = [word for word in _WORD.findall(text) if word not in _WORDS and word[:2] != "星期"]
     try:
-        found = _named_day(words)
         if date:
-            found = None if words else _days(date.groups(), has_units=units > 1)
-        if found is None and (date or words or not clock):
+            day = None if words else _numeric_day(date.groups(), has_units=units > 1)
+        else:
+            day = _named_day(words)
+        if day is None and (date or words or not clock):
             return None
-        return WrittenDate(*(found or ([], "")), *(_told(clock) if clock else ()))
+        return WrittenDate(*(day or ([], "")), *(_clock_parts(clock) if clock else ()))
     except ValueError:
         return None
 
 
 def read_short_date(text: str) -> WrittenDate | None:
-    """Read a folded text that is a day with two digits of its year, maybe with a time.
+    """Read a folded text such as "13/05/24" or "13.05.24 08:30"; None if it is none.
 
-    Such as "13/05/24" or "13.05.24 08:30". In other fields that may be a version or a code.
+    Only for fields of dates: elsewhere it may be a version or a code.
     """
-    found = _SHORT_DATE.fullmatch(text)
-    if found is None:
+    match = _SHORT_DATE.fullmatch(text)
+    if match is None:
         return None
-    day, _, year, time = found.groups()
-    # As POSIX reads two digits.
+    day, _, year, time = match.groups()
+    # POSIX reads two digits of a year in this way.
     return read_date(f"{day}{'19' if year > '68' else '20'}{year}{time}")
 
 
 def is_weekday(text: str) -> bool:
-    """Whether a folded text is nothing but the name of a day, or several, as in German "Tag"."""
+    """Whether a folded text is nothing but names of days of the week."""
     words = _WORD.findall(text)
     return bool(words) and all(word in _WEEKDAYS or word[:2] == "星期" for word in words)
 
 
 def is_within(value: Any, start: float, stop: float) -> bool:
-    """Whether a value is a moment in a span of time: seconds since the epoch, both ends included.
+    """Whether a value is a time from `start` to `stop`, in seconds since the epoch.
 
-    A moment is a datetime, an epoch in s, ms, µs or ns, ISO 8601 with date and time (also with a
-    space, with slashes, or followed by "UTC"), or an HTTP date; in other notations it must be one
-    of the last minutes. Without a time zone it counts as UTC and as local time. A date alone does
-    not count: many things have it.
+    A time is a datetime, an epoch in s, ms, µs or ns, ISO 8601 with date and time (also with a
+    space, with slashes, or followed by "UTC"), or an HTTP date. In other notations it must be one
+    of the last ten minutes. Without a time zone it counts as UTC and as local time. A date alone
+    does not count, because many items have it.
     """
     if start > stop:  # a file has no clock of a crawl
         return False
@@ -180,9 +188,9 @@ def is_within(value: Any, start: float, stop: float) -> bool:
 
 
 def moment_of(value: Any) -> float | None:
-    """A moment or day in seconds since the epoch, in UTC unless it has a zone; None if it is none.
+    """A time or day in seconds since the epoch, in UTC unless it has a time zone.
 
-    None also where it is not clear which day it is.
+    None if the value is neither, or may be one of two days.
     """
     if type(value) is str and value[4:5] == "-":  # faster than what follows
         with suppress(ValueError):
@@ -190,7 +198,7 @@ def moment_of(value: Any) -> float | None:
     if type(value) is str and _EPOCH.fullmatch(value):
         value = float(value)
     elif type(value) is str:
-        written = read_date(_folded(value)) if len(value) <= _LENGTH else None
+        written = read_date(_folded(value)) if len(value) <= _LONGEST_DATE else None
         if written is None or not written.year or len(written.days) != 1:
             return None
         if not written.clock:
@@ -200,15 +208,15 @@ def moment_of(value: Any) -> float | None:
     moments = list(_moments(value))
     if type(value) in (int, float):
         moments = [moment for moment in moments if 1e9 <= moment < 5e9]
-    # Of one without a zone, the second is that in UTC.
+    # The last one is in UTC, if there is no zone.
     return moments[-1] if moments else None
 
 
 def is_moment(value: Any) -> bool:
-    """Whether a value is a time or a date, at any time since 2001."""
+    """Whether a value is a date or a time, after September 2001 if it is a number."""
     if isinstance(value, dt.date):
         return True
-    if isinstance(value, str) and len(value) <= _LENGTH:
+    if isinstance(value, str) and len(value) <= _LONGEST_DATE:
         text = _folded(value)
         if _ISO_DATE.match(text) or _AGO.fullmatch(text) or read_date(text) is not None:
             return True
@@ -218,9 +226,9 @@ def is_moment(value: Any) -> bool:
 def is_relative(value: Any, *, dated: bool) -> bool:
     """Whether a value is a time relative to the download, as in "3 hours ago".
 
-    "yesterday" alone may be the name of a song: it counts in a field of dates only, if `dated`.
+    "yesterday" alone may be the name of a song, so it counts only if the field is one of dates.
     """
-    if type(value) is not str or len(value) > _LENGTH:
+    if type(value) is not str or len(value) > _LONGEST_DATE:
         return False
     if not dated and value.isascii() and not _MAY_BE_AGO(value):
         return False
@@ -233,21 +241,22 @@ def _folded(text: str) -> str:
     return " ".join(normal(text, "NFKC").casefold().split())
 
 
-def _days(groups: Sequence[str], *, has_units: bool) -> tuple[list[str], str]:
-    """The days of a date in numbers, two if day and month could be either, month first; its year.
+def _numeric_day(groups: Sequence[str], *, has_units: bool) -> tuple[list[str], str]:
+    """The days that a date in numbers may be, month first, and its year.
 
-    Without a year, as in "01-03 10:10" or "1月3日", the month comes first, except before a point.
+    There are two days if either number may be the month. Without a year, as in "01-03 10:10" or
+    "1月3日", the month comes first, except before a point.
     """
     if len(groups) == 3:
-        one, mark, two = groups
-        either, year = (one, two), ""
+        first, mark, second = groups
+        pair, year = (first, second), ""
         is_clear = has_units or mark == "-"
     else:
-        first, _, month, day, one, mark, two, last = groups
-        year = first or last
-        is_clear, either = bool(first), (month, day) if first else (one, two)
-    pairs = [either] if is_clear else [either[::-1]] if mark == "." else [either, either[::-1]]
-    # Valid in a leap year, if there is none.
+        first_year, _, month, day, first, mark, second, last_year = groups
+        year = first_year or last_year
+        is_clear, pair = bool(first_year), (month, day) if first_year else (first, second)
+    pairs = [pair] if is_clear else [pair[::-1]] if mark == "." else [pair, pair[::-1]]
+    # Without a year, a day of any year is valid.
     days = [
         f"{dt.date(int(year or 4), int(month), int(day)):%m-%d}"
         for month, day in pairs
@@ -257,10 +266,10 @@ def _days(groups: Sequence[str], *, has_units: bool) -> tuple[list[str], str]:
 
 
 def _named_day(words: Sequence[str]) -> tuple[list[str], str] | None:
-    """The day of a date with the name of its month, and its year."""
+    """The day of a date with the name of its month, and its year; None if it is none."""
     months = [_MONTHS[word] for word in words if word in _MONTHS]
     numbers = sorted((word for word in words if word.isdecimal()), key=len)
-    sizes = [len(one) for one in numbers]
+    sizes = [len(digits) for digits in numbers]
     if len(words) != len(numbers) + 1 or len(months) != 1 or sizes[:1] not in ([1], [2]):
         return None
     if sizes[1:] not in ([], [4]):
@@ -269,12 +278,12 @@ def _named_day(words: Sequence[str]) -> tuple[list[str], str] | None:
     return [f"{dt.date(int(year or 4), months[0], int(numbers[0])):%m-%d}"], year
 
 
-def _told(clock: re.Match[str]) -> tuple[str, str, str]:
-    """Hours and minutes, seconds, and the zone of a time."""
+def _clock_parts(clock: re.Match[str]) -> tuple[str, str, str]:
+    """The hours and minutes, the seconds, and the zone of a time."""
     hour, half = int(clock["hour"]), clock["noon"] or clock["half"]
     if half and hour <= 12:
         hour = hour % 12 + 12 * (half in ("p", "下午", "午後"))
-    told = dt.time(hour, int(clock["minute"]), int(clock["second"] or 0))
+    time = dt.time(hour, int(clock["minute"]), int(clock["second"] or 0))
     seconds = clock["second"] or ""
     if part := (clock["part"] or "").rstrip("0"):
         seconds += f".{part}"
@@ -283,15 +292,15 @@ def _told(clock: re.Match[str]) -> tuple[str, str, str]:
         zone = offset.ljust(5, "0").replace("-0000", "+0000")
     elif zone in ("z", "utc", "gmt"):
         zone = "+0000"
-    return f"{told:%H:%M}", seconds, zone
+    return f"{time:%H:%M}", seconds, zone
 
 
 def _may_be_moment(text: str) -> bool:
-    return len(text) <= _LENGTH and _TIME.search(text) is not None
+    return len(text) <= _LONGEST_DATE and _TIME.search(text) is not None
 
 
 def _moments(value: Any) -> Iterator[float]:
-    """The seconds since the epoch that a value may stand for."""
+    """Yield the seconds since the epoch that a value may stand for."""
     kind = type(value)
     if kind is str and _may_be_moment(value):
         if _EPOCH.fullmatch(value):

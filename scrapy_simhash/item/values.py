@@ -1,4 +1,4 @@
-"""Items of any kind as plain values: dicts with names as keys, lists and scalars, within bounds."""
+"""Items of any kind as plain values, within limits: dicts with names as keys, lists and scalars."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from hashlib import blake2b
 from types import NoneType
 from typing import Any, NamedTuple
 
-#: Levels of nesting that are read one by one; JSON-LD of shops has about six. Ends self-references.
+#: Levels of nesting that are read value by value; JSON-LD of shops has about six. The levels below
+#: are read as a digest, which also ends references of an object to itself.
 MAX_DEPTH = 16
-#: Values that are read one by one, on all levels: at most 50 ms of work. Of the others a digest is.
+#: Values that are read, on all levels: at most 50 ms of work. The others are read as a digest.
 MAX_VALUES = 10_000
 
-#: The name of what is beyond the last value that is read.
+#: The name of the digest of the values beyond `MAX_VALUES`.
 REST = "(rest)"
 
 _SCALARS = frozenset({str, bool, float, NoneType, bytes, dt.date, dt.time, dt.timedelta, Decimal})
-_NAME_LENGTH = 256  # of a dotted name; a longer one ends in a hash
+# Characters of a dotted name; a longer one ends in a hash.
+_LONGEST_NAME = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A value of any other type: the name of the type and the `str` of the value."""
+    """A value of a different type: the name of the type and the `str` of the value."""
 
     kind: str
     text: str
@@ -41,10 +43,12 @@ class Printed:
 
 
 class ReadFields(NamedTuple):
-    """The fields of an item by name, sorted, and the names of those that could not be read.
+    """The fields of an item.
 
-    A value is such a dict, a list of values, None, str, bytes, bool, int, float, Decimal, a date or
-    time of `datetime`, or `Printed`.
+    Attributes:
+        tree: the values by name, sorted. A value is such a dict, a list of values, None, a str,
+            bytes, bool, int, float or Decimal, a date or time of `datetime`, or `Printed`.
+        unread: the names of the fields that could not be read.
     """
 
     tree: dict[str, Any]
@@ -52,7 +56,11 @@ class ReadFields(NamedTuple):
 
 
 def read_fields(item: Any) -> ReadFields:
-    """Read the fields of an item; raises TypeError for other objects, and for nothing inside."""
+    """Read the fields of an item.
+
+    Raises:
+        TypeError: this is no item. Nothing inside an item raises.
+    """
     if not _is_item(item):
         raise TypeError(
             "an item is a dict, Scrapy Item, dataclass, attrs or pydantic object, "
@@ -64,7 +72,11 @@ def read_fields(item: Any) -> ReadFields:
 
 
 def flat(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Name nested fields by their path, as in `offer.price`; lists stay lists."""
+    """Name nested fields by their path; lists stay lists.
+
+    >>> flat({"offer": {"price": 7}, "tags": ["a"]})
+    {'offer.price': 7, 'tags': ['a']}
+    """
     fields: dict[str, list[Any]] = {}
     _flatten(tree, "", fields)
     # A field may itself be called "offer.price".
@@ -81,10 +93,10 @@ def _flatten(tree: Mapping[str, Any], path: str, fields: dict[str, list[Any]]) -
 
 
 def _shortened(name: str) -> str:
-    if len(name) <= _NAME_LENGTH:
+    if len(name) <= _LONGEST_NAME:
         return name
     digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-    return f"{name[: _NAME_LENGTH - 17]}~{digest}"
+    return f"{name[: _LONGEST_NAME - 17]}~{digest}"
 
 
 class _Copier:
@@ -110,7 +122,7 @@ class _Copier:
             return self._unreadable(value)
 
     def _copy(self, value: Any, depth: int) -> Any:
-        # The common types come first: checks against abstract classes are slow.
+        # Common types come first, because checks against abstract classes are slow.
         if type(value) is dict:
             return self._dict(value, depth)
         if isinstance(value, str):
@@ -180,13 +192,13 @@ class _Copier:
 
 
 def _digest(value: Any) -> Printed:
-    """What stands for a value that is not read one by one."""
+    """The digest of a value that is not read value by value."""
     text = repr(value).encode("utf-8", "surrogatepass")
     return Printed("digest", blake2b(text, digest_size=16).hexdigest())
 
 
 def _prints_its_id(kind: type[Any]) -> bool:
-    """Whether objects of a class print nothing but their place in memory."""
+    """Whether objects of a class print nothing but their address in memory."""
     methods: tuple[Any, ...] = (kind.__str__, kind.__repr__)
     return methods == (object.__str__, object.__repr__)
 

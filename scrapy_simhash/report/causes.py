@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.words import UNCHANGED
-from scrapy_simhash.item.addresses import same_site, split_url, view_of
+from scrapy_simhash.item.urls import same_site, split_url, view_of
 from scrapy_simhash.visible import shortened
 
 # Folders that are named: those with a digit are as many as there are pages.

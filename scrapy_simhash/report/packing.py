@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from scrapy_simhash.history.decisions import with_contents
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.words import KEPT, field_label
-from scrapy_simhash.item.addresses import site
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.data import ReportData
 from scrapy_simhash.report.difference import LONGEST, difference

@@ -12,10 +12,10 @@ from scrapy_simhash.history.advice import SettingAdvice
 from scrapy_simhash.history.patterns import Pattern
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.verdict import OF_TEXT
-from scrapy_simhash.item.addresses import host_of
 from scrapy_simhash.item.facts import PAGE, REST_OF_ITEM
 from scrapy_simhash.item.irrelevant import LEAST, Example
 from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.urls import host_of
 from scrapy_simhash.report.causes import LONGEST_NAME, cause_of, is_view
 from scrapy_simhash.report.data import ReportData
 from scrapy_simhash.visible import plural, shortened

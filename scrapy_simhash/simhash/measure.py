@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from scrapy_simhash import native
 
+#: The width of the fingerprints of the default scheme.
 BITS = 128
+# The share of similar texts that are candidates.
 _SURELY = 0.999
 
 #: Texts with fewer distinct features are similar only if their fingerprints are equal.
@@ -53,33 +55,34 @@ def hamming(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint16]:
     """
     # Eight bytes at a time if possible, and no array of all differing bits.
     word: Any = np.uint64 if a.shape[-1] % 8 == 0 else np.uint8
-    ours: NDArray[Any] = np.ascontiguousarray(a).view(word)
-    others: NDArray[Any] = np.ascontiguousarray(b).view(word)
+    words_a: NDArray[Any] = np.ascontiguousarray(a).view(word)
+    words_b: NDArray[Any] = np.ascontiguousarray(b).view(word)
     total = np.zeros(np.broadcast_shapes(a.shape[:-1], b.shape[:-1]), np.uint16)
-    for part in range(ours.shape[-1]):
-        total += np.bitwise_count(ours[..., part] ^ others[..., part])
+    for place in range(words_a.shape[-1]):
+        total += np.bitwise_count(words_a[..., place] ^ words_b[..., place])
     return total
 
 
 def jaccard(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
     """The exact Jaccard similarity of two sets of sorted distinct hashes; 0 for two empty sets."""
-    a, b = (np.ascontiguousarray(one, np.uint64) for one in (a, b))
+    a, b = np.ascontiguousarray(a, np.uint64), np.ascontiguousarray(b, np.uint64)
     (shared,) = common(a, [b])
     return shared / max(1, a.size + b.size - shared)
 
 
 def common(
-    mine: NDArray[np.uint64], others: list[NDArray[np.uint64]], least: float = 0.0
+    hashes: NDArray[np.uint64], others: list[NDArray[np.uint64]], least: float = 0.0
 ) -> list[int]:
-    """The numbers of hashes that a set has in common with others, all sorted and distinct.
+    """How many hashes one set has in common with each of the others.
 
-    The arrays are contiguous. It is -1 where the Jaccard similarity is less than `least`.
+    The arrays are sorted, distinct and contiguous. The number is -1 if the Jaccard similarity is
+    less than `least`.
     """
     if native.core is not None:
-        return native.core.common(mine, others, least)
-    counts = [int(np.intersect1d(mine, one, assume_unique=True).size) for one in others]
-    enough = [least * (mine.size + one.size) / (1 + least) - 1e-6 for one in others]
-    return [-1 if one < most else one for one, most in zip(counts, enough, strict=True)]
+        return native.core.common(hashes, others, least)
+    counts = [int(np.intersect1d(hashes, other, assume_unique=True).size) for other in others]
+    enough = [least * (hashes.size + other.size) / (1 + least) - 1e-6 for other in others]
+    return [-1 if count < bound else count for count, bound in zip(counts, enough, strict=True)]
 
 
 def similarity(a: int, b: int, *, bits: int = BITS) -> float:
@@ -87,7 +90,7 @@ def similarity(a: int, b: int, *, bits: int = BITS) -> float:
 
     Args:
         a: A fingerprint.
-        b: Another one of the same scheme.
+        b: A fingerprint of the same scheme.
         bits: The width of both.
 
     Returns:
@@ -110,9 +113,9 @@ def similarity(a: int, b: int, *, bits: int = BITS) -> float:
 
 
 def similarity_at(distance: float, bits: int = BITS) -> float:
-    """The Jaccard similarity at which a distance is expected; inverts `expected_distance`.
+    """The Jaccard similarity at which a distance is expected: the inverse of `expected_distance`.
 
-    It is 0 if half of the bits differ or more. Raises ValueError for a distance that can't be.
+    It is 0 if half of the bits or more differ. Raises ValueError unless 0 <= distance <= bits.
     """
     if not 0 <= distance <= bits:
         raise ValueError(f"a distance of {bits}-bit fingerprints is from 0 to {bits}: {distance}")
@@ -125,7 +128,7 @@ def expected_distance(similarity: float, bits: int = BITS) -> float:
 
     A random hyperplane separates two vectors, so that a bit differs, with the probability of their
     angle divided by pi (Charikar 2002). Two sets of about the same size with Jaccard similarity J
-    have the cosine 2J / (1 + J). Raises ValueError for a similarity that can't be.
+    have the cosine 2J / (1 + J). Raises ValueError unless 0 <= similarity <= 1.
     """
     if not 0 <= similarity <= 1:
         raise ValueError(f"a similarity is from 0 to 1: {similarity}")
@@ -145,12 +148,16 @@ def limits(similarity: float) -> tuple[int, int]:
 
     The distance of a pair is binomial. The limit on all 128 bits is the least that accepts a pair
     of exactly the similarity with a probability of 1 - 1.25 (1 - similarity): .75 at .8, .94 at
-    .95. More similar pairs, which nearly all duplicates are, are accepted more often. The limit on
-    the low 64 bits, which only makes candidates, is just below half of it, because every bit more
-    multiplies the candidates.
+    .95. More similar pairs, such as nearly all duplicates, are accepted more often. The limit on
+    the low 64 bits, which only makes candidates, is just below half of it, because every further
+    bit multiplies the candidates.
 
-    Returned are the limits on the low 64 bits and on all 128: (10, 22) at .8, (8, 17) at .9, (6,
-    14) at .95, (0, 0) at 1. Raises ValueError for a similarity that is not from 0.7 to 1.
+    Returns:
+        The limits on the low 64 bits and on all 128 bits: (10, 22) at .8, (8, 17) at .9, (6, 14) at
+        .95, (0, 0) at 1.
+
+    Raises:
+        ValueError: the similarity is not from 0.7 to 1.
     """
     if not 0.7 <= similarity <= 1:
         raise ValueError(f"a similarity is from 0.7 to 1 here: {similarity}")

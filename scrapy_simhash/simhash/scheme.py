@@ -1,4 +1,4 @@
-"""Schemes: one named, versioned way from a text to its fingerprint."""
+"""Schemes: named and versioned ways from a text to its fingerprint."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Sketch:
     Attributes:
         fingerprint: An unsigned integer of the scheme's width; None for a text without features,
             which is not compared with anything.
-        size: How many distinct features the text has, of which a scheme may have chosen some.
+        size: The number of distinct features of the text, of which a scheme may use a part.
         shingles: The hashes of the features, if the scheme has shingles: distinct, sorted, 64 bits,
             evenly spread.
     """
@@ -71,19 +71,19 @@ def has_shingles(scheme: Scheme) -> bool:
 
 
 def own_distance(scheme: Scheme) -> int | None:
-    """The default distance of a scheme: 3 for "keywords"."""
+    """The default distance of a scheme, such as 3 of "keywords"; None if it has none."""
     return getattr(scheme, "distance", None)
 
 
 def longest_text(scheme: Scheme, most: int) -> int:
-    """How many characters a text may have, within the limit for all schemes."""
+    """The most characters that a text may have, within the limit for all schemes."""
     return min(most, getattr(scheme, "max_text", most))
 
 
 def keyed(scheme: Scheme, secret: bytes) -> Scheme:
     """A scheme keyed with the secret of a database, if it supports that."""
-    make = getattr(scheme, "keyed", None)
-    return scheme if make is None else cast("Scheme", make(secret))
+    method = getattr(scheme, "keyed", None)
+    return scheme if method is None else cast("Scheme", method(secret))
 
 
 def key_part(secret: bytes) -> str:
@@ -143,11 +143,12 @@ def load_scheme(name: str = "shingles", options: Mapping[str, Any] | None = None
     return cast("Scheme", scheme)
 
 
-_COLUMNS = 8  # bits a line
+# Bits that are printed in a line.
+_COLUMNS = 8
 
 
 class Feature(NamedTuple):
-    """A feature of a fingerprint: a word, or the words of a shingle; its weight and its hash."""
+    """A feature of a text: a word, or the words of a shingle, with its weight and its hash."""
 
     name: str
     weight: float

@@ -1,6 +1,6 @@
-"""The default scheme: the set of a text's pairs of neighbouring tokens, on 128 bits.
+"""The default scheme, which reduces the pairs of neighbouring tokens of a text to 128 bits.
 
-And fingerprints of any features: the side of random hyperplanes on which their sum lies (Charikar,
+A fingerprint tells on which side of random hyperplanes the sum of the features lies (Charikar,
 "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002; Manku, Jain and Das Sarma,
 "Detecting Near-Duplicates for Web Crawling", WWW 2007).
 """
@@ -21,7 +21,7 @@ from scrapy_simhash.features.shingles import core_constants, mix64, shingle_name
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.simhash.scheme import Explanation, Feature, Sketch, key_part
 
-#: What is added to the low 64 bits of a feature, which make the high ones when mixed.
+#: The low 64 bits of a feature plus this number make its high bits when they are mixed.
 SECOND = 0x9E3779B97F4A7C15
 
 
@@ -41,10 +41,10 @@ class Shingles:
 
     def keyed(self, secret: bytes) -> Self:
         """The scheme keyed with the secret of a database."""
-        made = copy(self)
-        made._secret = secret
-        made.id = f"{type(self).id} {key_part(secret)}"
-        return made
+        scheme = copy(self)
+        scheme._secret = secret
+        scheme.id = f"{type(self).id} {key_part(secret)}"
+        return scheme
 
     def sketch(self, text: str) -> Sketch:
         """Reduce a text to its fingerprint and its shingles."""
@@ -57,7 +57,7 @@ class Shingles:
         return Sketch(words[1] << 64 | words[0], low.size, low)
 
     def core_constants(self) -> tuple[int, int, int]:
-        """How the core hashes tokens and their pairs."""
+        """The constants by which the core hashes tokens and pairs."""
         return core_constants(self._secret)
 
     def explain(self, text: str) -> Explanation:
@@ -67,19 +67,25 @@ class Shingles:
         hashes = [int(high) << 64 | int(low) for low, high in words]
         features = [Feature(name, 1, hash_) for name, hash_ in zip(names, hashes, strict=True)]
         sums = bit_sums(hashes, [1] * len(hashes), self.bits)
-        made = self.sketch(text).fingerprint
         return Explanation(
-            self.id, self.bits, tokens(text), [], features, sums[::-1].tolist(), made
+            scheme=self.id,
+            bits=self.bits,
+            tokens=tokens(text),
+            left_out=[],
+            features=features,
+            sums=sums[::-1].tolist(),
+            fingerprint=self.sketch(text).fingerprint,
         )
 
     def _words(self, low: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The low and the high 64 bits of features."""
         return np.stack([low, mix64(low + np.uint64(SECOND))], axis=1)
 
 
 def fingerprint(text: str) -> int | None:
     """The fingerprint of a text by the default scheme, without a secret: the same everywhere.
 
-    Those in a database are made with its own secret, and other numbers: `Index.scheme` makes them.
+    A database has fingerprints with a secret of its own, which `Index.scheme` makes.
 
     Returns:
         An unsigned integer of 128 bits, or None for a text of fewer than two tokens.
@@ -94,20 +100,22 @@ def fingerprint(text: str) -> int | None:
 
 _DEFAULT = Shingles()
 
-
-_MOST_ROWS = 255  # what a byte can count to
+# The highest number that a byte can count to.
+_MOST_ROWS = 255
+# Rows that are added at once.
 _SIDE_BY_SIDE = 16
 
 
 def majority(hashes: NDArray[np.uint64]) -> int:
     """The fingerprint of a set of features, each counting the same.
 
-    A bit is 1 if more than half of the hashes have it. Ties are broken by one of the hashes,
-    another one for each bit: with 0 for every tie the fingerprints of small sets would be similar,
-    and with a single hash one changed feature would flip many ties.
+    A bit is 1 if more than half of the hashes have it. Each tie is broken by a different hash. With
+    0 for every tie the fingerprints of small sets would be similar, and with the same hash for all
+    ties one changed feature would flip many of them.
 
-    The hashes have a row for each feature, at least one, and a column for each 64 bits, the lowest
-    first. They are sorted by the first column, which is evenly spread.
+    Args:
+        hashes: A row for each feature, at least one, and a column for each 64 bits, the lowest
+            first. The rows are sorted by the first column, which is evenly spread.
     """
     twice = 2 * _ones(hashes)
     signs = twice > len(hashes)
@@ -118,20 +126,21 @@ def majority(hashes: NDArray[np.uint64]) -> int:
 
 
 def _tie_breakers(hashes: NDArray[np.uint64], ties: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The bits of ties.
+    """The bits that break ties.
 
-    The range of the first column is cut into one part a bit; the first hash from the beginning of
-    the part decides. Its bit is taken from the last column, which does not depend on the part.
+    The range of the first column is cut into a part for each bit, and the first hash from the
+    beginning of the part decides. Its bit is taken from the last column, which does not depend on
+    the part.
     """
     width = 64 * hashes.shape[1]
     rows = hashes[:, 0].searchsorted(ties * np.uint64(2**64 // width))
-    # Behind the last hash the first one follows again.
+    # The first hash follows the last one.
     deciding = hashes[:, -1].take(rows, mode="wrap")
     return deciding >> (ties & np.uint64(63)) & np.uint64(1)
 
 
 def _ones(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """How many rows have each bit."""
+    """The number of rows that have each bit."""
     rows, columns = hashes.shape
     # Several rows side by side make fewer and longer additions, which are faster in numpy.
     wide = np.zeros((-(-rows // _SIDE_BY_SIDE), _SIDE_BY_SIDE * columns), np.uint64)
@@ -146,7 +155,7 @@ def _ones(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def bit_sums(hashes: Sequence[int], weights: Sequence[float], bits: int) -> NDArray[np.float64]:
-    """Sum up the weights for every bit: plus if the bit of a hash is 1, minus if it is 0.
+    """Add up the weights for every bit: plus if the bit of a hash is 1, minus if it is 0.
 
     The lowest bit comes first. The signs of the sums are exact and do not depend on the order of
     the features, each an unsigned integer of at most `bits` bits with a finite weight.
@@ -160,7 +169,7 @@ def bit_sums(hashes: Sequence[int], weights: Sequence[float], bits: int) -> NDAr
         table = np.frombuffer(packed, np.uint8).reshape(-1, width)
         ones = np.unpackbits(table, axis=1, count=bits, bitorder="little")
         sums += (values[rows, None] * (2.0 * ones - 1)).sum(axis=0)
-    # Sums near 0 once more, exactly: a rounding error would give them a random sign.
+    # Sums near 0 are added again, exactly: a rounding error would give them a random sign.
     for bit in np.flatnonzero(np.abs(sums) <= 1e-9 * np.abs(values).sum()):
         sums[bit] = math.fsum(
             weight if value >> int(bit) & 1 else -weight

@@ -1,4 +1,4 @@
-"""Blocks of text from a tree, by the effect of each tag and the names of elements."""
+"""Blocks of text from a tree: the actions of tags, and what marks elements as boilerplate."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from enum import IntEnum
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, cast
 
@@ -17,9 +18,33 @@ from scrapy_simhash.features.tokens import listed
 
 logger = logging.getLogger(__name__)
 
-# The effects of tags on the text around them. The block-level ones come last, those from LEAF on
-# hold a piece of an article, never the whole.
-INLINE, SPACE, LINK, SKIP, BLOCK, BESIDE, LEAF, PARAGRAPH, HEADING = range(9)
+
+class Action(IntEnum):
+    """The action of a tag on the text around it.
+
+    Block-level tags come from `BLOCK` on. Those from `LEAF` on hold a piece of an article, never
+    the whole.
+    """
+
+    INLINE = 0
+    SPACE = 1
+    LINK = 2
+    SKIP = 3
+    BLOCK = 4
+    BESIDE = 5
+    LEAF = 6
+    PARAGRAPH = 7
+    HEADING = 8
+
+
+class Marking(IntEnum):
+    """What the name or the style of an element marks it as."""
+
+    NOTHING = 0
+    BOILERPLATE = 1
+    FOOTER = 2
+    COMMENTS = 3
+
 
 _INVISIBLE = listed(
     "applet audio canvas datalist embed head iframe input map math meter noscript object progress "
@@ -29,58 +54,59 @@ _INLINES = listed(
     "abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr "
     "picture q rb rp rt ruby s samp small source span strike strong sub sup time tt u var wbr"
 )
-# Tags that are not listed are block-level as well; listed ones are found faster.
+# All other tags are block-level too; listed ones are found faster.
 _BLOCKS = listed(
     "article blockquote body center div dl fieldset header html main ol section table tbody tr ul"
 )
 _LEAVES = {"address", "caption", "figure", "li", "pre", "summary"}
-# Beside an article: a contact form, the caption of a picture.
+# Text beside an article: a contact form, the caption of a picture.
 _BESIDE = {"figcaption", "form"}
 BOILERPLATE = {"aside", "button", "dialog", "footer", "menu", "nav"}
-# They hold the whole page on some sites: noscript for crawlers, the others left open by mistake.
+# On some sites these hold the whole page: noscript for crawlers, the others left open by mistake.
 _SWALLOWING = {"aside", "button", "menu", "nav", "noscript"}
 
 
 def packed(numbers: Mapping[str, int]) -> bytes:
-    """Names with numbers for the compiled core: length, number and name, one after the other."""
+    """Names with numbers for the compiled core: the length, the number and the name of each."""
     return b"".join(bytes((len(name), number)) + name.encode() for name, number in numbers.items())
 
 
-class Actions(dict[Any, int]):
-    """The effect of each tag; without its namespace if it is not listed."""
+class Actions(dict[Any, Action]):
+    """The action of each tag. A tag that is not listed is looked up without its namespace."""
 
     def __init__(self, skipped: AbstractSet[str]) -> None:
-        super().__init__({etree.Comment: INLINE, etree.ProcessingInstruction: INLINE})
+        super().__init__({etree.Comment: Action.INLINE, etree.ProcessingInstruction: Action.INLINE})
         # XML parsers leave unknown entities in the tree.
-        self[etree.Entity] = SKIP
-        self.update(dict.fromkeys(_BLOCKS, BLOCK))
-        self.update(dict.fromkeys(_BESIDE, BESIDE))
-        self.update(dict.fromkeys(_LEAVES, LEAF))
-        self.update(dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), HEADING))
-        self.update(dict.fromkeys(("br", "dd", "dt", "td", "th"), SPACE))
-        self.update(dict.fromkeys(_INLINES, INLINE))
-        self.update(a=LINK, p=PARAGRAPH)
-        self.update(dict.fromkeys(skipped, SKIP))
-        #: For the compiled core.
-        self.packed = packed({name: act for name, act in self.items() if isinstance(name, str)})
+        self[etree.Entity] = Action.SKIP
+        self.update(dict.fromkeys(_BLOCKS, Action.BLOCK))
+        self.update(dict.fromkeys(_BESIDE, Action.BESIDE))
+        self.update(dict.fromkeys(_LEAVES, Action.LEAF))
+        self.update(dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), Action.HEADING))
+        self.update(dict.fromkeys(("br", "dd", "dt", "td", "th"), Action.SPACE))
+        self.update(dict.fromkeys(_INLINES, Action.INLINE))
+        self.update(a=Action.LINK, p=Action.PARAGRAPH)
+        self.update(dict.fromkeys(skipped, Action.SKIP))
+        #: The same for the compiled core.
+        self.packed = packed({tag: action for tag, action in self.items() if type(tag) is str})
 
-    def __missing__(self, tag: str) -> int:
-        return self.get(tag.rpartition("}")[2], BLOCK)
+    def __missing__(self, tag: str) -> Action:
+        return self.get(tag.rpartition("}")[2], Action.BLOCK)
 
 
+#: The actions for all visible text.
 VISIBLE = Actions(_INVISIBLE)
+#: The actions for the main text.
 CONTENT = Actions(_INVISIBLE | BOILERPLATE)
+#: The actions for the main text of a page with little text elsewhere.
 RESCUE = Actions((_INVISIBLE | BOILERPLATE) - _SWALLOWING)
 
-# Ideographs, kana and hangul; one is worth about three letters.
+# Ideographs, kana and hangul, each worth about three letters.
 _WIDE = re.compile(
     "[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3041-\u30ff"
     "\u3105-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
     "\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff]+"
 )
-# What an element is marked as.
-UNMARKED, MARKED, FOOTER, COMMENTS = range(4)
-# Words in a class or id that mark boilerplate, if common on the web.
+# Common words of classes and ids that mark boilerplate.
 _CHROME = listed(
     "about ad ads advert advertisement advertisements adverts banner bio blogroll breadcrumb "
     "breadcrumbs consent cookie cookies credit disclaimer gallery gdpr login masthead menu modal "
@@ -94,9 +120,9 @@ _COMMENTS = listed(
     "comment commentarea commentblock commentbody commentbox commentlist commentpost comments "
     "commenttext commentthread readercomments usercomments"
 )
-# Blogger's name of the posts; it has other widgets.
+# The class of the posts on Blogger, where all other widgets are boilerplate.
 _POSTS = "widget Blog"
-# WordPress adds the names of categories and tags, as one word, to the class of an article.
+# WordPress adds the names of categories and tags, each as one word, to the class of an article.
 _SLUGS = "category", "tag"
 _WORDS = re.compile(rf"\b(?:{'|'.join(_SLUGS)})-\S+|[a-z]+", re.ASCII | re.IGNORECASE)
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.ASCII | re.IGNORECASE)
@@ -105,7 +131,7 @@ _NAME_LENGTH = 256
 # Characters of a style that are read.
 _STYLE_LENGTH = 1024
 #: For the compiled core: the actions of tags on a page, on a page with little text, and inside
-#: skipped elements; and the words of names, 1 for those that begin a slug, 2 for comments,
+#: skipped elements; and the words of names, with 1 for those that begin a slug, 2 for comments and
 #: 3 for footers.
 RULES = (
     *(actions.packed for actions in (CONTENT, RESCUE, VISIBLE)),
@@ -121,12 +147,19 @@ RULES = (
 
 
 class Block(NamedTuple):
-    """A piece of text between two block-level tags."""
+    """A piece of text between two block-level tags.
+
+    Attributes:
+        text: the text.
+        width: its width in letters.
+        linked: the width of the text inside links.
+        kind: the action of the tag around it.
+    """
 
     text: str
     width: int
-    linked: int  # the width of the text inside links
-    kind: int
+    linked: int
+    kind: Action
 
     @property
     def is_links(self) -> bool:
@@ -134,9 +167,20 @@ class Block(NamedTuple):
         return 2 * self.linked > self.width
 
 
-# A block-level element: its first block, one past its last; what its tag, name or style marks it
-# as; whether it may hold a whole article.
-Span = tuple[int, int, int, bool]
+class Span(NamedTuple):
+    """A block-level element.
+
+    Attributes:
+        start: the index of its first block.
+        stop: the index after its last block.
+        marking: what its tag, name or style marks it as.
+        is_container: whether it may hold a whole article.
+    """
+
+    start: int
+    stop: int
+    marking: Marking
+    is_container: bool
 
 
 def walk(  # noqa: C901 (one loop: see the docstring)
@@ -144,20 +188,21 @@ def walk(  # noqa: C901 (one loop: see the docstring)
 ) -> tuple[list[Block], list[Span]]:
     """Cut a tree into blocks of text; return them and the span of every block-level element.
 
-    Elements whose subtrees are left out are added to `skipped`. Most of the time of a page is spent
-    in this loop, hence few calls, and a look at attributes only for elements with text.
+    Elements whose subtrees are left out are added to `skipped`. A page spends most of its time in
+    this loop, so it calls little, and reads attributes only of elements with text.
     """
     blocks: list[Block] = []
     spans: list[Span] = []
     parts: list[str] = []  # the text of the current block
     linked: list[str] = []  # its parts inside links
-    kind, start, links = BLOCK, 0, 0
-    stack: list[tuple[int, int]] = []  # kind and start of the elements around the current one
+    kind, start, links = Action.BLOCK, 0, 0
+    stack: list[tuple[Action, int]] = []  # kind and start of the elements around the current one
+    block, link, space, skip = Action.BLOCK, Action.LINK, Action.SPACE, Action.SKIP
     events = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
     for event, element in events:
         starts = event == "start"
         action = actions[element.tag]
-        if action >= BLOCK:
+        if action >= block:
             if parts:
                 _add_block(blocks, parts, linked, kind)
             if starts:
@@ -165,16 +210,17 @@ def walk(  # noqa: C901 (one loop: see the docstring)
                 kind, start = action, len(blocks)
             else:
                 if len(blocks) > start:
-                    marked = MARKED if kind == BESIDE else mark_of(element)
-                    spans.append((start, len(blocks), marked, kind < LEAF))
+                    is_beside = kind == Action.BESIDE
+                    marking = Marking.BOILERPLATE if is_beside else marking_of(element)
+                    spans.append(Span(start, len(blocks), marking, kind < Action.LEAF))
                 kind, start = stack.pop()
-        elif action == LINK:
-            # A place to link to is no link, and often left open.
+        elif action == link:
+            # An anchor is no link, and often left open.
             if element.get("href") is not None or element.get("name") is None:
                 links += 1 if starts else -1
-        elif action == SPACE:
+        elif action == space:
             parts.append(" ")
-        elif action == SKIP and starts:
+        elif action == skip and starts:
             if skipped is not None:
                 skipped.append(element)
             events.skip_subtree()
@@ -185,7 +231,7 @@ def walk(  # noqa: C901 (one loop: see the docstring)
             if links:
                 linked.append(text)
     _add_block(blocks, parts, linked, kind)
-    spans.append((0, len(blocks), UNMARKED, True))
+    spans.append(Span(0, len(blocks), Marking.NOTHING, True))
     return blocks, spans
 
 
@@ -197,27 +243,27 @@ def width(text: str) -> int:
 
 
 @lru_cache(maxsize=8192)
-def _mark_of_name(name: str) -> int:
+def _marking_of_name(name: str) -> Marking:
     words = set(map(str.lower, _WORDS.findall(name)))
     if not _COMMENTS.isdisjoint(words):
-        return COMMENTS
+        return Marking.COMMENTS
     if not _FOOTERS.isdisjoint(words):
-        return FOOTER
-    return UNMARKED if _CHROME.isdisjoint(words) else MARKED
+        return Marking.FOOTER
+    return Marking.NOTHING if _CHROME.isdisjoint(words) else Marking.BOILERPLATE
 
 
-def mark_of(element: HtmlElement) -> int:
+def marking_of(element: HtmlElement) -> Marking:
     """What the name or the style of an element marks it as."""
-    found = UNMARKED
+    marking = Marking.NOTHING
     for name in (element.get("class"), element.get("id")):
-        if name and name != _POSTS and (mark := _mark_of_name(name[:_NAME_LENGTH])):
+        if name and name != _POSTS and (of_name := _marking_of_name(name[:_NAME_LENGTH])):
             if name == "sidebar" and _is_docbook(element):
-                return UNMARKED
-            found = max(found, mark)
+                return Marking.NOTHING
+            marking = max(marking, of_name)
     style = element.get("style")
-    if not found and style and _HIDDEN.search(style, 0, _STYLE_LENGTH):
-        return MARKED
-    return found
+    if not marking and style and _HIDDEN.search(style, 0, _STYLE_LENGTH):
+        return Marking.BOILERPLATE
+    return marking
 
 
 def _is_docbook(element: HtmlElement) -> bool:
@@ -225,7 +271,7 @@ def _is_docbook(element: HtmlElement) -> bool:
     return len(element) > 0 and element[0].get("class") == "titlepage"
 
 
-def _add_block(blocks: list[Block], parts: list[str], linked: list[str], kind: int) -> None:
+def _add_block(blocks: list[Block], parts: list[str], linked: list[str], kind: Action) -> None:
     """Turn the collected parts of a text into a block, unless they are blank."""
     text = " ".join("".join(parts).split())
     if text:
@@ -235,7 +281,7 @@ def _add_block(blocks: list[Block], parts: list[str], linked: list[str], kind: i
     linked.clear()
 
 
-# The core reads the structures of libxml2. These versions lay them out alike and were tested.
+# The versions of libxml2 with which the core was tested: it reads their structures.
 _TESTED = ((2, 13), (2, 14))
 
 
@@ -249,16 +295,17 @@ def _reads_trees() -> bool:
     core = cast("native.Core", native.core)
     compiled_with = divmod(core.LIBXML_VERSION // 100, 100)
     versions = (compiled_with, etree.LIBXML_COMPILED_VERSION[:2], etree.LIBXML_VERSION[:2])
-    wrong = None
     if unknown := [version for version in versions if version not in _TESTED]:
-        wrong = f"it was not tested with libxml2 {unknown[0][0]}.{unknown[0][1]}"
+        problem = f"it was not tested with libxml2 {unknown[0][0]}.{unknown[0][1]}"
     elif not core.knows(etree.HTML("<p><i></i><b id=c>d</b></p>")[0][0]):
-        wrong = "this lxml lays out its trees in another way"
+        problem = "this lxml lays out its trees in another way"
     elif not _reads_page(core):
-        wrong = "it reads a page in another way than Python"
-    if wrong is None:
+        problem = "it reads a page in another way than Python"
+    else:
         return True
-    logger.warning("The compiled core does not read pages, the slower Python code does: %s", wrong)
+    logger.warning(
+        "The compiled core does not read pages, the slower Python code does: %s", problem
+    )
     return False
 
 

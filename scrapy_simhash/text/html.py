@@ -1,4 +1,4 @@
-"""Pages to trees: their encodings, parsing, and which pages are too large or too complex.
+"""From pages to trees: encodings, parsing, and limits of size and complexity.
 
 The work on a page grows with its tags and its text, some of it faster: a kilobyte on the wire can
 hold a crawl for minutes. The limits are above what pages for readers need: of 2,000 real ones the
@@ -13,51 +13,51 @@ from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
 from w3lib.encoding import html_body_declared_encoding, read_bom, to_unicode
 
-# Extracting text takes up to 40 times its size in memory, and 0.3 s a megabyte if it is garbled.
+# To extract a text takes up to 40 times its size in memory, and 0.3 s a megabyte if it is garbled.
 _BYTES = 5 << 20
 # A block as short as "<p>a b" takes 6 µs without the compiled core, fifteen times its parsing.
 _TAGS = 100_000
-# For each attribute libxml2 searches those that the element has: 0.1 s for 8,000, 14 s for 80,000,
-# 0.2 s a megabyte for 500 each.
+# For each attribute libxml2 searches those before it: 0.1 s for 8,000 attributes, 14 s for 80,000,
+# 0.2 s a megabyte for 500 in each tag.
 _MOST_ATTRIBUTES = 500
 # Smaller pages have no room for a second of it.
 _SMALL_PAGE = 1 << 16
 
-# Values may hold ">". In scripts much looks like a tag, as in "if(a<b) ...".
+# Values may contain ">", and scripts what looks like tags, as in "if(a<b) ...".
 _NAME = r"[\s/]*+[^\s/>][^\s/>=]*+"
 if etree.LIBXML_VERSION < (2, 14):
-    # What is no name is left out up to white space, with the quotes in it.
+    # libxml2 leaves out what is no name, up to white space and with the quotes in it.
     _NAME = r"\s*+(?:[a-zA-Z_:.][\w:.-]{0,99}+|[^\s>a-zA-Z_:.][^\s>]*+(?:\s++=[^\s>]*+)*+)"
 _ATTRIBUTE = rf"{_NAME}(?:\s*+=\s*+(?:\"[^\"]*+\"?+|'[^']*+'?+|[^\s>]*+))?+"
 _PLAIN = rf"{_NAME}(?:\s*+=\s*+(?:\"[^\">]*+\"|'[^'>]*+'|(?![\"'])[^\s>]*+)|(?!\s*+=))"
 _FEW = f"{{0,{_MOST_ATTRIBUTES - 1}}}+"
-# Up to a tag with many attributes or with ">" in a value, and that. Inside a tag, a comment or the
-# like no other tag begins before the first ">".
+# Matches up to, and including, a tag with many attributes or with ">" in a value. Inside a tag, a
+# comment or the like, no tag begins before the first ">".
 _NEXT_TAG = re.compile(
     rf"(?:[^<]++|<(?![a-zA-Z])|<[^\s/>]++(?:{_PLAIN}){_FEW}[\s/]*+(?:>|\Z))*+"
     rf"(?:(?=(<[^\s/>]++(?:{_ATTRIBUTE}){_FEW}({_ATTRIBUTE})?+))[^>]++)?+",
     re.ASCII,
 ).match
-# What looks like tags inside tags is read again, up to so many times the text.
+# What looks like tags inside tags is read again, up to this multiple of the text.
 _READ = 3
 _END_OF_SCRIPT = re.compile("</script", re.ASCII | re.IGNORECASE)
 _TITLE = re.compile(r"<title\b[^<>]*+>[^<]*+", re.IGNORECASE)
 _END_OF_TITLE = re.compile(r"</title[\s/>]", re.IGNORECASE)
 _HEAD = 1 << 16  # characters in which a title is looked for
-# How many lookalikes are distinguished from tags, each by parsing the text before it.
+# Lookalikes that are distinguished from tags, each by parsing the text before it.
 _LOOKALIKES = 4
 _PROBE = "simhash-probe"
 
 
 def parse_html(source: bytes | str) -> HtmlElement | None:
-    """Parse a page; None for one without elements and text.
+    """Parse a page; None if it has neither elements nor text.
 
     libxml2 drops elements that are nested deeper than about 2,000 levels.
     """
     text = source if isinstance(source, str) else decode(source)
     title = _TITLE.search(text, 0, _HEAD)
     if title and not _END_OF_TITLE.search(text, title.end()):
-        # It would swallow the page, and does in browsers; what was damaged may still be read.
+        # It would swallow the page, as it does in browsers; but a damaged page may still be read.
         text = f"{text[: title.end()]}</title>{text[title.end() :]}"
     # NUL would end the text; a declared encoding no longer holds; UTF-8 has no lone surrogates.
     body = text.replace("\0", "").encode("utf-8", "replace")
@@ -105,10 +105,10 @@ def is_too_complex(text: str, *, is_parsed: bool) -> bool:
 
 def _has_long_tag(text: str) -> bool:
     place, left, lookalikes = 0, _READ * len(text), _LOOKALIKES
-    while (found := _NEXT_TAG(text, place)) and found.start(1) >= 0:
-        start, place = found.start(1), found.end()
-        left -= found.end(1) - start
-        if found.start(2) >= 0:
+    while (match := _NEXT_TAG(text, place)) and match.start(1) >= 0:
+        start, place = match.start(1), match.end()
+        left -= match.end(1) - start
+        if match.start(2) >= 0:
             if not lookalikes:
                 return True
             lookalikes -= 1

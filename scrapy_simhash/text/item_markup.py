@@ -1,4 +1,4 @@
-"""HTML in the values of an item that has no page: pages as a whole, and fragments."""
+"""HTML in the values of an item: whole pages and fragments."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class MarkupReader:
 
     Args:
         extractor: finds the main text of a page.
-        most: characters of a text that can be compared.
+        max_text: a page that shows more characters is not compared by its main text.
     """
 
-    def __init__(self, extractor: Extractor, most: int) -> None:
-        self._extractor, self._most = extractor, most
+    def __init__(self, extractor: Extractor, max_text: int) -> None:
+        self._extractor, self._max_text = extractor, max_text
         self._facts: dict[str, Any] = {}
 
     def text(self, markup: str) -> str:
@@ -38,17 +38,17 @@ class MarkupReader:
             return without_tags(markup)
         if not _PAGE.match(markup):
             return body(root)
-        says = read_page(root, self._extractor, most=self._most)
-        if says is None:
+        content = read_page(root, self._extractor, most=self._max_text)
+        if content is None:
             return without_tags(markup)
         self._facts |= page_facts(root)
-        return says.text if says.is_representative else ""
+        return content.text if content.is_representative else ""
 
-    def with_facts(self, content: ItemContent, **how: Any) -> ItemContent:
-        """The content of the item, with the facts of the pages; see `read_facts`."""
+    def with_facts(self, content: ItemContent, **options: Any) -> ItemContent:
+        """Add the facts of the pages to the item's content; options as of `read_facts`."""
         if not self._facts:
             return content
-        facts = content.facts.joined(read_facts(self._facts, **how))
+        facts = content.facts.joined(read_facts(self._facts, **options))
         return replace(content, facts=facts)
 
 

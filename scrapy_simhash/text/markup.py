@@ -9,17 +9,17 @@ from typing import NamedTuple
 from lxml import etree
 from lxml.html import HtmlElement
 
-from scrapy_simhash.text.blocks import BLOCK, CONTENT, SKIP, SPACE, packed, tree_core
+from scrapy_simhash.text.blocks import CONTENT, Action, packed, tree_core
 
 # Limits, far above what pages for readers have.
-_ELEMENTS = 4096  # of the tags below, and of meta and script, in the order of the page
+_ELEMENTS = 4096  # titles, headings and times, and meta and script elements, in their order
 _HEADINGS = 8  # of either rank
 _MARKED_UP = 64  # times, and elements with microdata
-VALUE = 256  # the length of a value
-READ = 16 * VALUE  # characters that are read for one
-_EVENTS = 4 * VALUE  # steps of a walk for one
+VALUE = 256  # characters of a value
+READ = 16 * VALUE  # characters that are read for a value
+_EVENTS = 4 * VALUE  # steps of a walk for a value
 
-#: The facts in properties and meta elements, by their names in lower case.
+#: The facts in properties, by the names of these in lower case.
 PROPERTIES = {
     "headline": "page:headline",
     "datepublished": "page:datePublished",
@@ -36,6 +36,7 @@ PROPERTIES = {
     "productid": "page:productID",
     **dict.fromkeys(("gtin", "gtin8", "gtin12", "gtin13", "gtin14"), "page:gtin"),
 }
+#: The facts in meta elements, likewise.
 META = {
     "article:published_time": "page:datePublished",
     "event:start_time": "page:startDate",
@@ -55,7 +56,7 @@ _METAS = {*META, "og:site_name"}
 _TAGS = [f"{{*}}{tag}" for tag in ("title", "h1", "h2", "time")]
 _JSON_LD = "application/ld+json"
 _ITEMPROPS = etree.XPath("descendant-or-self::*[@itemprop]")
-# For the compiled core: whether a name is that of a meta element or of microdata.
+# For the compiled core: whether a name is one of meta elements, of microdata, or of both.
 _OF_META = 1
 _OF_ITEM = 2
 _PACKED = (
@@ -67,16 +68,21 @@ _PACKED = (
 class Markup(NamedTuple):
     """Markup that may hold facts.
 
-    That are contents of meta elements by name in lower case, sources of JSON-LD, the title, h1
-    elements with their texts, texts of h2 elements (to be iterated once), the number of time
-    elements, and elements with microdata, without some that can give no fact.
+    Attributes:
+        metas: the contents of meta elements by their names in lower case.
+        scripts: the sources of JSON-LD.
+        title: the title.
+        headings: the h1 elements with their texts.
+        subheadings: the texts of h2 elements; to be iterated once.
+        times: the number of time elements.
+        items: the elements with microdata, without some that hold no fact.
     """
 
     metas: dict[str, str]
     scripts: list[str]
     title: str
     headings: list[tuple[HtmlElement, str]]
-    others: Iterable[str]
+    subheadings: Iterable[str]
     times: int
     items: list[HtmlElement]
 
@@ -85,22 +91,22 @@ def read_markup(root: HtmlElement) -> Markup:
     """Find the markup that may hold facts."""
     bounds = _ELEMENTS, _HEADINGS, _MARKED_UP, READ, _EVENTS
     core = tree_core()
-    if core is None or (made := core.markup(root, _PACKED, bounds)) is None:
-        return _marked_up(root)
-    metas, scripts, titles, written, headings, others, times, items = made
+    if core is None or (parts := core.markup(root, _PACKED, bounds)) is None:
+        return _read_markup(root)
+    metas, scripts, titles, texts, headings, subheadings, times, items = parts
     return Markup(
         _named(metas),
         _linked_data(scripts),
         short(titles[0]) if titles else "",
-        list(zip(headings, map(short, written), strict=True)),
-        map(short, others),
+        list(zip(headings, map(short, texts), strict=True)),
+        map(short, subheadings),
         times,
         items,
     )
 
 
-def _marked_up(root: HtmlElement) -> Markup:
-    """The same without the core."""
+def _read_markup(root: HtmlElement) -> Markup:
+    """`read_markup` without the core."""
     metas, scripts = list[str](), list[str]()
     for element in islice(root.iter("{*}meta", "{*}script"), _ELEMENTS):
         if str(element.tag).endswith("script"):
@@ -125,7 +131,7 @@ def _marked_up(root: HtmlElement) -> Markup:
 
 
 def _named(metas: list[str]) -> dict[str, str]:
-    """The first content of each name, from names and contents in turn."""
+    """The first content of each name, given names and contents in turn."""
     named: dict[str, str] = {}
     pairs = iter(metas)
     for name, content in zip(pairs, pairs, strict=True):
@@ -135,32 +141,32 @@ def _named(metas: list[str]) -> dict[str, str]:
 
 
 def _linked_data(scripts: list[str]) -> list[str]:
-    """The sources of JSON-LD, from types and sources in turn."""
+    """The sources of JSON-LD, given types and sources in turn."""
     pairs = iter(scripts)
     kinds = zip(pairs, pairs, strict=True)
     return [source for kind, source in kinds if kind.strip().lower() == _JSON_LD]
 
 
 def _is_of_page(title: HtmlElement) -> bool:
-    """Whether a title is that of the page, not of a drawing in it."""
+    """Whether a title is that of the page, not that of a drawing in it."""
     parent = title.getparent()
     return parent is None or parent.tag in ("head", "html", "body")
 
 
 def text_of(element: HtmlElement) -> str:
-    """The text of an element, of a long one the beginning."""
-    if not len(element) and CONTENT[element.tag] != SKIP:
+    """The text of an element, or the beginning of a long text."""
+    if not len(element) and CONTENT[element.tag] != Action.SKIP:
         return short(element.text or "")
     parts: list[str] = []
     length = 0
     events = etree.iterwalk(element, events=("start", "end", "comment", "pi"))
     for event, inner in islice(events, _EVENTS):
         action = CONTENT[inner.tag]
-        if action >= BLOCK or action == SPACE:
+        if action >= Action.BLOCK or action == Action.SPACE:
             parts.append(" ")
         if event != "start":
             parts.append("" if inner is element else inner.tail or "")
-        elif action == SKIP:
+        elif action == Action.SKIP:
             events.skip_subtree()
             continue
         else:
@@ -172,5 +178,5 @@ def text_of(element: HtmlElement) -> str:
 
 
 def short(value: str) -> str:
-    """A value cut to its length, with white space collapsed."""
+    """A value with white space collapsed, cut to `VALUE` characters."""
     return " ".join(value[:READ].split())[:VALUE].rstrip()

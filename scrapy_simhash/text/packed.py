@@ -1,4 +1,4 @@
-"""Texts and items as the compressed bytes that are kept."""
+"""Texts and items as compressed bytes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import zlib
 from collections.abc import Mapping
 from types import MappingProxyType
 
-# Nothing larger is packed or unpacked: a few bytes of a damaged database may stand for a thousand
-# times as many.
-_MOST = 64 << 20
+# The most bytes that are packed or unpacked: a few bytes of a damaged database may unpack to a
+# thousand times as many.
+_MOST_BYTES = 64 << 20
 
-# Bits of the window. With 15, the default, texts are 0.1 % smaller and take a third longer.
+# Bits of the window. With 15, the default, texts are 0.1 % smaller and take a third more time.
 _WINDOW = 14
 
-# Between a text and its values, in which JSON escapes it.
+# Separates a text from its values, in which JSON escapes it.
 _END = "\x1e"
 
 
@@ -24,7 +24,7 @@ class TooLarge(ValueError):
 
 def pack_bytes(content: bytes, level: int) -> bytes:
     """Compress at most 64 MiB; more raises TooLarge."""
-    if len(content) > _MOST:
+    if len(content) > _MOST_BYTES:
         raise TooLarge(f"{len(content):,} bytes")
     packer = zlib.compressobj(level, wbits=_WINDOW)
     return packer.compress(content) + packer.flush()
@@ -38,7 +38,7 @@ def unpack_bytes(packed: bytes) -> bytes:
     """
     unpacker = zlib.decompressobj()
     try:
-        content = unpacker.decompress(packed, _MOST)
+        content = unpacker.decompress(packed, _MOST_BYTES)
     except (zlib.error, TypeError) as error:
         raise ValueError(f"damaged content: {error}") from error
     if not unpacker.eof or unpacker.unused_data:
@@ -47,9 +47,9 @@ def unpack_bytes(packed: bytes) -> bytes:
 
 
 def pack_text(text: str, values: Mapping[str, str] = MappingProxyType({})) -> bytes | None:
-    """Compress a text, and short values by field, fast rather than well.
+    """Compress a text, and short values by field, quickly rather than well.
 
-    Lone surrogates become "?". None if they are too large.
+    Lone surrogates become "?". None if both are too large.
     """
     written = json.dumps(dict(values), ensure_ascii=False) if values else ""
     try:
@@ -59,7 +59,7 @@ def pack_text(text: str, values: Mapping[str, str] = MappingProxyType({})) -> by
 
 
 def unpack_text(packed: bytes) -> tuple[str | None, dict[str, str]]:
-    """What `pack_text` packed; None and no values if the bytes are damaged."""
+    """Reverse `pack_text`; None and no values if the bytes are damaged."""
     try:
         text, _, written = unpack_bytes(packed).decode("utf-8", "replace").rpartition(_END)
         values = json.loads(written or "{}")

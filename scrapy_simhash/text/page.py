@@ -1,4 +1,4 @@
-"""The content of a page: its main text by an extractor, whether that represents it, and a sketch.
+"""The content of a page: its main text, whether that represents the page, and a sketch.
 
 Two pages of one site with similar main texts are copies only if the rest of them agrees as well:
 the main text of a table of contents may be nothing but a copyright line. So all visible text is
@@ -67,8 +67,9 @@ def _extracted(extractor: Extractor, root: HtmlElement) -> str:
 def load_extractor(name: str) -> Extractor:
     """Return the extractor of a name or import path, see `page_text`.
 
-    Raises ValueError for a name that is unknown, not installed or can't be imported, TypeError for
-    what is no name or no callable.
+    Raises:
+        ValueError: the name is unknown, not installed, or can't be imported.
+        TypeError: it is no name, or not that of a callable.
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of an extractor is a str, not {type(name).__name__}")
@@ -105,28 +106,30 @@ def _load_trafilatura() -> Extractor:
 _EXTRACTORS: dict[str, Extractor] = {"density": density, "body": body}
 
 
-# A main text with fewer shingles and a smaller share of the page is a footer. Neither bound would
-# do alone: short articles stand on large pages, and long ones on larger.
+# A main text with fewer shingles and a smaller share of the page is a footer. It takes both limits:
+# short articles stand on large pages, and long articles on larger ones.
 _FOOTER_SHINGLES = 64
 _FOOTER_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
-    """The main text of a page, all visible text with a sketch of it, and their widths in letters.
+    """The texts of a page.
 
-    Boilerplate is known where the main text was found by density. If that does not represent the
-    page, it is a footer, a consent notice or the like, and two pages with the same one need not be
-    copies.
+    Attributes:
+        text: the main text.
+        is_representative: False if it is a footer, a consent notice or the like: two pages with
+            the same one need not be copies.
+        visible: all visible text.
+        boilerplate: the boilerplate, if the main text was found by density; else "".
+        page_sketch: a sketch of all visible text.
     """
 
     text: str
-    main_width: int
-    visible_width: int
     is_representative: bool
+    visible: str
+    boilerplate: str
     page_sketch: bytes
-    visible: str = ""
-    boilerplate: str = ""
 
 
 def read_page(
@@ -137,93 +140,94 @@ def read_page(
     The secret is that of the page sketch, see `shingles`.
     """
     if extractor is density:
-        text, main_width, visible, visible_width, boilerplate = read(root)
+        text, text_width, visible, visible_width, boilerplate = read(root)
     else:
         boilerplate = ""
         text = _extracted(extractor, root)
         visible = text if extractor is body else body(root)
-        main_width, visible_width = width(text), width(visible)
+        text_width, visible_width = width(text), width(visible)
     if most is not None and len(visible) > most:
         return None
-    is_small = main_width < _FOOTER_SHARE * visible_width
+    is_small = text_width < _FOOTER_SHARE * visible_width
     return PageContent(
         text=text,
-        main_width=main_width,
-        visible_width=visible_width,
         is_representative=bool(text) and (not is_small or shingles(text).size >= _FOOTER_SHINGLES),
-        page_sketch=sketch(visible, secret),
         visible=visible,
         boilerplate=boilerplate,
+        page_sketch=sketch(visible, secret),
     )
 
 
-# A line of a site begins behind white space or the end of a clause, and goes on up to white space
-# or the end of a sentence.
+# A line of a site begins after white space or a clause, and ends before white space or with a
+# sentence.
 _CLAUSE = re.compile(r"[\s,;!?，；。！？]|\.(?![A-Za-z0-9]|\Z)")
 _SENTENCE = re.compile(r"(?:[^\s.!?。！？]|\.(?=[A-Za-z0-9])){0,60}[.!?。！？]?")
 _CLAUSE_LENGTH = 60
-# The share of a text that such lines may have.
+# The largest share of a text that such lines may have.
 _LINES_SHARE = 0.2
-# More places make a name that is exchanged, see `Changes.renames`.
-_NAMED = 2
+# The most places with a name that are no exchange of names, see `Changes.renames`.
+_MOST_PLACES = 2
 _DIGIT = re.compile(r"\d")
 
 
 def without_site_lines(text: str, name: str) -> str:
-    """A text without the lines that name its own site, as "remember our address" of Chinese novels.
+    """A text without the lines that name its own site, like "remember our URL" in Chinese novels.
 
-    Lines with numbers stay, as these may be what tells two texts apart, and so do all in a text
-    that is about its site, such as its terms of use. Between words with spaces no line is known.
+    Lines with numbers stay, because the numbers may tell two texts apart. All lines stay in a text
+    that is about its site, such as its terms of use. In scripts with spaces, no lines are known.
     """
-    left, at, found = list[str](), 0, text.find(name) if "." in name else -1
-    if found < 0 or text.count(name) > _NAMED:
+    parts, done, place = list[str](), 0, text.find(name) if "." in name else -1
+    if place < 0 or text.count(name) > _MOST_PLACES:
         return text
-    while found >= 0:
-        start = first = max(at, found - _CLAUSE_LENGTH)
-        for mark in _CLAUSE.finditer(text[first:found]):
-            start = first + mark.end()
-        end = found + len(name)
-        if rest := _SENTENCE.match(text, end):
-            end = rest.end()
+    while place >= 0:
+        start = first = max(done, place - _CLAUSE_LENGTH)
+        for clause_end in _CLAUSE.finditer(text[first:place]):
+            start = first + clause_end.end()
+        end = place + len(name)
+        if sentence := _SENTENCE.match(text, end):
+            end = sentence.end()
         line = text[start:end].replace(name, "")
         if not line.isascii() and "@" not in line and not _DIGIT.search(line):
-            left.append(text[at:start])
-            at = end
-        found = text.find(name, end)
-    kept = "".join(left) + text[at:]
+            parts.append(text[done:start])
+            done = end
+        place = text.find(name, end)
+    kept = "".join([*parts, text[done:]])
     return kept if len(kept) >= (1 - _LINES_SHARE) * len(text) else text
 
 
-_SKETCH = 64  # hashes of a page
+# Hashes in the sketch of a page.
+_SKETCH = 64
 
 
 def sketch(text: str, secret: bytes = b"") -> bytes:
     """Sketch all visible text of a page in at most 260 bytes.
 
-    Little-endian 32-bit numbers: how many distinct shingles the text has, then the first 32 bits of
-    the 64 smallest (of all if there are fewer), ascending. Of two secrets nothing is common.
+    These are little-endian 32-bit numbers: the number of distinct shingles, then the upper halves
+    of the 64 smallest (of all if there are fewer), in ascending order. Sketches with different
+    secrets have nothing in common.
     """
     hashes = shingles(text, secret)
-    # The upper halves; faster than shifting them.
+    # This takes the upper halves, faster than a shift.
     smallest = hashes[:_SKETCH].astype("<u8", copy=False).view("<u4")[1::2]
     return hashes.size.to_bytes(4, "little") + smallest.tobytes()
 
 
 def containment(a: bytes, b: bytes) -> float:
-    """Estimate the share of the shingles of the smaller page that the larger one contains.
+    """Estimate the share of the shingles of the smaller page that the larger page contains.
 
-    Each sketch has all hashes of its page up to some value; up to the lower of the two values they
-    are compared: about n = 64 of the smaller page if both have the same size, n = 64 / r if the
-    other one has r times as many. The standard error at a share of c is sqrt(c * (1 - c) / n): .060
-    at c = .65 and r = 1, .12 at r = 4. It is exact for pages of up to 64 shingles, and 0 if one has
-    none to compare. Raises ValueError for what is no sketch.
+    Each sketch has all hashes of its page up to some value, and the hashes up to the lower of both
+    values are compared. These are about n = 64 hashes of the smaller page if both pages have the
+    same size, n = 64 / r if the larger page has r times as many. The standard error at a share of c
+    is sqrt(c * (1 - c) / n): .060 at c = .65 and r = 1, .12 at r = 4. The share is exact for pages
+    of up to 64 shingles, and 0 if a page has no shingle.
+
+    Raises:
+        ValueError: one of the arguments is no sketch.
     """
     small, large = sorted((_unpack(a), _unpack(b)), key=lambda page: page[0])
     upto = min(_known_upto(small), _known_upto(large))
-    seen = [distinct(np.sort(hashes[hashes <= upto])) for _, hashes in (small, large)]
-    if not seen[0].size:
-        return 0.0
-    return float(among(seen[0], seen[1]).mean())
+    in_small, in_large = (distinct(np.sort(hashes[hashes <= upto])) for _, hashes in (small, large))
+    return float(among(in_small, in_large).mean()) if in_small.size else 0.0
 
 
 def _unpack(packed: bytes) -> tuple[int, NDArray[np.uint32]]:

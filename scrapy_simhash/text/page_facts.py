@@ -1,12 +1,11 @@
 """The facts of a page: title, heading, times, prices, codes.
 
-Two pages of one site with similar texts may be different things: the minutes of two months, two
-products. These values tell them apart. Values that change from one download to the next are left
-out: counters, ratings, relative times, times of modification; so are those inside boilerplate and
-teasers of other pages.
+They tell apart two pages of one site with similar texts, such as the minutes of two months or two
+products. Values that change from one download to the next are left out: counters, ratings, relative
+times, times of modification. So are values inside boilerplate and teasers of other pages.
 
-Property names are those of https://schema.org, microdata and `<time>` those of the HTML standard,
-meta properties those of https://ogp.me.
+Properties have the names of https://schema.org; microdata and `<time>` are those of the HTML
+standard, properties of meta elements those of https://ogp.me.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ from scrapy_simhash.item.numbers import amount
 from scrapy_simhash.item.state import state_of
 from scrapy_simhash.item.times import may_be_date, read_date
 from scrapy_simhash.text import markup as marked
-from scrapy_simhash.text.blocks import BOILERPLATE, mark_of, tree_core
+from scrapy_simhash.text.blocks import BOILERPLATE, marking_of, tree_core
 from scrapy_simhash.text.markup import PROPERTIES, Markup, read_markup, short, text_of
 from scrapy_simhash.text.titles import Titles, agree, find_titles
 
 # Limits, far above what pages for readers have.
-_JSON = 1 << 18  # characters of JSON-LD
+_JSON_CHARACTERS = 1 << 18
 _JSON_DEPTH = 4
-_JSON_THINGS = 64
+_JSON_OBJECTS = 64
 
-# Of tables, definition lists, and lists of labels and values that are made of other elements.
+# Rows of tables, of definition lists, and of lists of labels and values made of other elements.
 _TWO_CELLS = etree.XPath(
     "descendant-or-self::tr[count(*)=2][*[2][self::td]]"
     " | descendant-or-self::dt"
     " | descendant-or-self::*[self::div or self::li or self::p][count(*)=2][not(*/*)][not(a)]"
 )
-_ROWS = 4096  # of tables
+_ROWS = 4096
 _LABEL_LENGTH = 40
 _VALUE_LENGTH = 80
 # Elements behind the heading in which a day or a price may stand alone.
@@ -53,9 +52,11 @@ _ALONE_LENGTH = 64
 _UNIT = 3  # letters of a unit, such as "kg"
 
 _DATES = {"page:datePublished", "page:datePosted", "page:startDate"}
-# Their properties are not those of the page: a review's date, an author's name.
-_OTHERS = re.compile(r"Action|Breadcrumb|Comment|List|Organi[sz]ation|Person|Rating|Review|WebSite")
-# Elements that separate a value from the page: it belongs to a teaser.
+# Types whose properties are not those of the page: a review's date, an author's name.
+_OTHER_TYPES = re.compile(
+    r"Action|Breadcrumb|Comment|List|Organi[sz]ation|Person|Rating|Review|WebSite"
+)
+# Elements whose values belong to a teaser, not to the page.
 _TEASER = {*BOILERPLATE, "a", "article", "header", "li"}
 _JSON_LD = JSONDecoder(strict=False)
 _DIGIT = re.compile(r"\d")
@@ -63,7 +64,6 @@ _DAY = len("2024-03-05")
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|2[01])\d\d(?!\d)")
 _FRACTION = re.compile(r"\d+\.\d+")
 _CHANGED = re.compile(r"modif|updated", re.IGNORECASE)
-_NAMES = ("page:title", "page:heading")
 
 
 def page_facts(root: HtmlElement) -> dict[str, Any]:
@@ -74,16 +74,16 @@ def page_facts(root: HtmlElement) -> dict[str, Any]:
     - "page:title", or only the heading if the title adds something to it, such as the name of the
       site, so that a page and its print view have equal titles;
     - "page:heading", the h1 that the title holds, or else og:title holds, or else the first;
-    - "page:headline", the one for other sites, if it differs from both;
+    - "page:headline", the headline for other sites, if it differs from both;
     - "page:datePublished", "page:startDate", "page:price", "page:priceCurrency", "page:sku",
       "page:gtin", "page:mpn", "page:isbn", "page:productID": the first such property in JSON-LD, or
       else in microdata, or else in a meta element;
     - "page:datePosted", "page:identifier", "page:addressLocality" likewise, as of job ads;
     - "page:time", the first time beside the heading, if none of the dates is known;
-    - "page:day", if there is none either, and "page:price": the first day, and the first amount,
-      that is all of the text of one of the first hundred elements behind the heading;
-    - "page:value.Colour" and so on: the values of rows of two short cells by their labels, lists of
-      those with one label.
+    - "page:day" if there is no such time either, and "page:price": the first day, and the first
+      amount, that is the whole text of one of the first hundred elements behind the heading;
+    - "page:value.Colour" and so on: the values of rows of two short cells by their labels; a list,
+      if several rows have one label.
 
     Times that can be parsed are ISO 8601 to the minute, in UTC if they have an offset; days have no
     time. The page is not changed.
@@ -92,9 +92,9 @@ def page_facts(root: HtmlElement) -> dict[str, Any]:
 
 
 class PageFacts:
-    """Reads the facts of a page: nothing before it is asked for, and each part once.
+    """Reads the facts of a page, each part when it is first needed.
 
-    The registrable domain, where known, tells the name of the site in a title.
+    The registrable domain, if it is known, tells which part of a title is the name of the site.
     """
 
     def __init__(self, root: HtmlElement, domain: str = "") -> None:
@@ -111,19 +111,20 @@ class PageFacts:
 
     @cached_property
     def _surroundings(self) -> set[HtmlElement]:
-        """What stands around the heading, and around the article if the page has only one."""
+        """The elements around the heading, and around the article if the page has only one."""
         articles = list(islice(self._root.iter("{*}article"), 2))
-        alone = articles if len(articles) == 1 else []
-        inner = (one for one in (self.titles.element, *alone) if one is not None)
-        return {around for one in inner for around in (one, *one.iterancestors())}
+        inner = articles if len(articles) == 1 else []
+        if self.titles.element is not None:
+            inner.append(self.titles.element)
+        return {around for element in inner for around in (element, *element.iterancestors())}
 
     @cached_property
     def rows(self) -> dict[str, str | list[str]]:
         """The values of rows by their labels, as fields with these names.
 
-        A translated interface has other labels, so nothing in which it could differ.
+        A translated page has other labels, so no field in which it could differ.
         """
-        found: dict[str, list[str]] = {}
+        rows: dict[str, list[str]] = {}
         cells: Iterable[HtmlElement]
         for row in _rows(self._root):
             if row.tag == "dt":
@@ -135,34 +136,35 @@ class PageFacts:
                 cells = (cell,)
             name = _short_text(label, _LABEL_LENGTH).rstrip(" :：")
             values = [text for cell in cells if (text := _short_text(cell, _VALUE_LENGTH))]
-            # As in "12 May | 3 comments".
+            # A row may be "12 May | 3 comments".
             values = [text for text in values if not _is_state(text)] if name else []
-            # A row in a list is no teaser.
-            is_other = row.tag != "li" or mark_of(row)
-            around = row if is_other else next(row.iterancestors(), row)
-            if values and _is_beside(around, self._surroundings):
-                found.setdefault(ROW + name.replace(".", " "), []).extend(values)
-        return {name: one[0] if len(one) == 1 else one for name, one in found.items()}
+            # A row that is an element of a list is no teaser.
+            is_element = row.tag == "li" and not marking_of(row)
+            outermost = next(row.iterancestors(), row) if is_element else row
+            if values and _is_about_page(outermost, self._surroundings):
+                rows.setdefault(ROW + name.replace(".", " "), []).extend(values)
+        return {name: values[0] if len(values) == 1 else values for name, values in rows.items()}
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """All facts; see `page_facts`."""
         metas, (_, heading, title) = self._markup.metas, self.titles
-        facts = {name: value for name, value in zip(_NAMES, (title, heading), strict=True) if value}
+        facts = {"page:title": title, "page:heading": heading}
+        facts = {name: value for name, value in facts.items() if value}
         for name, value in (
             *_json_properties(self._markup.scripts, [title, heading, metas.get("og:title", "")]),
             *_microdata(self._markup.items, self._surroundings),
             *((marked.META[name], value) for name, value in metas.items() if name in marked.META),
         ):
-            if name not in facts and (usual := _usual(name, value)):
-                facts[name] = usual
+            if name not in facts and (normalised := _normalised(name, value)):
+                facts[name] = normalised
         if self._markup.times and not _DATES & facts.keys():
             times = islice(self._root.iter("{*}time"), self._markup.times)
             if time := _time(times, self._surroundings):
                 facts["page:time"] = time
         has_time = "page:time" in facts or not _DATES.isdisjoint(facts)
         if self.titles.element is not None and not (has_time and "page:price" in facts):
-            for name, value in _alone(self.titles.element, self._surroundings):
+            for name, value in _days_and_prices(self.titles.element, self._surroundings):
                 if not (has_time and name == "page:day"):
                     facts.setdefault(name, value)
         headline = facts.get("page:headline")
@@ -176,37 +178,39 @@ def _is_definition(element: HtmlElement) -> bool:
 
 
 def _is_state(text: str) -> bool:
-    """Whether a text says what it counts, as in "3 comments"."""
+    """Whether a text is a number and what it counts, as in "3 comments"."""
     state = state_of(text)
     return state is not None and state.fullmatch(text) is not None
 
 
-def _is_beside(element: HtmlElement, surroundings: set[HtmlElement]) -> bool:
+def _is_about_page(element: HtmlElement, surroundings: set[HtmlElement]) -> bool:
     """Whether an element is about the page, not about something else on it."""
     for around in (element, *element.iterancestors()):
         if around in surroundings or around.tag == "body":
             return True
-        if around.tag in _TEASER or mark_of(around):
+        if around.tag in _TEASER or marking_of(around):
             return False
-        if _OTHERS.search(around.get("itemtype", "")[: marked.VALUE]):
+        if _OTHER_TYPES.search(around.get("itemtype", "")[: marked.VALUE]):
             return False
     return True
 
 
 def _time(elements: Iterable[HtmlElement], surroundings: set[HtmlElement]) -> str:
-    """The first time beside the heading that is neither relative nor that of a change."""
+    """The first time about the page that is neither relative nor that of a change."""
     for element in elements:
         kind = f"{element.get('class', '')} {element.get('itemprop', '')}"
         if _CHANGED.search(kind) and "publish" not in kind:
             continue
         time = _moment(element.get("datetime") or text_of(element))
-        if time and _is_beside(element, surroundings):
+        if time and _is_about_page(element, surroundings):
             return time
     return ""
 
 
-def _alone(heading: HtmlElement, surroundings: set[HtmlElement]) -> Iterator[tuple[str, str]]:
-    """Yield the days and prices that stand alone in elements behind the heading."""
+def _days_and_prices(
+    heading: HtmlElement, surroundings: set[HtmlElement]
+) -> Iterator[tuple[str, str]]:
+    """Yield the days and prices that are the whole texts of elements behind the heading."""
     for element in _leaves(heading):
         text = element.text
         if not text or len(text) > _ALONE_LENGTH or not _DIGIT.search(text):
@@ -216,15 +220,15 @@ def _alone(heading: HtmlElement, surroundings: set[HtmlElement]) -> Iterator[tup
         is_day = date is not None and date.days and date.year
         if not is_day and amount(folded, expected=False) is None:
             continue
-        if _is_beside(element, surroundings):
+        if _is_about_page(element, surroundings):
             yield ("page:day" if is_day else "page:price"), short(text)
 
 
 def _leaves(heading: HtmlElement) -> list[HtmlElement]:
-    """Elements behind a heading that hold no other."""
+    """The first elements behind a heading that hold no other element."""
     core = tree_core()
-    if core is not None and (made := core.leaves(heading)) is not None:
-        return [element for element in made if not len(element)]
+    if core is not None and (leaves := core.leaves(heading)) is not None:
+        return [element for element in leaves if not len(element)]
     behind = (
         element
         for around in (heading, *heading.iterancestors())
@@ -235,13 +239,13 @@ def _leaves(heading: HtmlElement) -> list[HtmlElement]:
 
 
 def _is_sentence(before: str | None, between: str | None, after: str | None) -> bool:
-    """Whether words around two cells make them parts of one, as in "Episode <b>3</b> of <b>20</b>".
+    """Whether the words around two cells make a sentence, as in "Episode <b>3</b> of <b>20</b>".
 
-    A word may stand before a label, as in "Size EU 42", and a unit behind a value, as in "10 kg".
+    A word before the label makes none, as in "Size EU 42", neither does a unit, as in "10 kg".
     """
     heads, inside, units = (_words(text) if text else () for text in (before, between, after))
     is_head = len(heads) <= 1 and not any(map(_DIGIT.search, heads))
-    is_unit = len(units) <= 1 and all(len(one) <= _UNIT for one in units)
+    is_unit = len(units) <= 1 and all(len(word) <= _UNIT for word in units)
     return bool(inside) or not is_head or not is_unit
 
 
@@ -250,7 +254,7 @@ def _words(text: str) -> list[str]:
 
 
 def _short_text(cell: HtmlElement, most: int) -> str:
-    """The text of a cell; "" if it has more than so many characters, or eight parts."""
+    """The text of a cell; "" if it has more than `most` characters, or more than eight parts."""
     if len(cell):
         parts = list(islice(cell.itertext(), 9))
         if len(parts) > 8 or sum(map(len, parts)) > 8 * most:
@@ -260,41 +264,41 @@ def _short_text(cell: HtmlElement, most: int) -> str:
 
 
 def _rows(root: HtmlElement) -> list[HtmlElement]:
-    """Elements of a label and a value; of a definition list the label."""
+    """Elements of a label and a value; in a definition list, the elements of the labels."""
     core = tree_core()
-    made = None if core is None else core.rows(root)
-    if made is not None:
-        return made
-    found = (
+    if core is not None and (rows := core.rows(root)) is not None:
+        return rows
+    two_cells = (
         row
         for row in _TWO_CELLS(root)
-        # In XPath the siblings behind each would be counted.
+        # XPath would count the siblings behind each label.
         if row.tag != "dt" or any(map(_is_definition, islice(row.itersiblings("*"), 1)))
     )
-    return list(islice(found, _ROWS))
+    return list(islice(two_cells, _ROWS))
 
 
 def _microdata(
     elements: list[HtmlElement], surroundings: set[HtmlElement]
 ) -> Iterator[tuple[str, str]]:
+    """Yield the properties in microdata of the page."""
     for element in elements:
         names = element.get("itemprop", "")[: marked.VALUE].lower().split()
         facts = {PROPERTIES[name]: None for name in names if name in PROPERTIES}
-        if facts and _is_beside(element, surroundings):
+        if facts and _is_about_page(element, surroundings):
             value = element.get("content") or element.get("datetime") or element.get("value")
             yield from dict.fromkeys(facts, value or text_of(element)).items()
 
 
 def _json_properties(scripts: list[str], names: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the properties in JSON-LD of the page, which has a headline or one of the names."""
-    for thing in islice(_things(scripts), _JSON_THINGS):
-        if _OTHERS.search(_scalar(thing.get("@type"))):
+    """Yield the properties in JSON-LD of objects with a headline or one of the page's names."""
+    for node in islice(_objects(scripts), _JSON_OBJECTS):
+        if _OTHER_TYPES.search(_scalar(node.get("@type"))):
             continue
-        if _is_of_another(thing, names):
+        if _has_other_name(node, names):
             continue  # the next event of the calendar, the offer of the day
-        place = _first(thing.get("jobLocation"))
+        place = _first(node.get("jobLocation"))
         address = place.get("address") if isinstance(place, dict) else None
-        for part in (thing, _first(thing.get("offers")), address):
+        for part in (node, _first(node.get("offers")), address):
             if isinstance(part, dict):
                 for key, value in part.items():
                     if fact := PROPERTIES.get(key.lower()):
@@ -302,16 +306,16 @@ def _json_properties(scripts: list[str], names: list[str]) -> Iterator[tuple[str
                         yield fact, unescape(_scalar(value)[: marked.READ])
 
 
-def _is_of_another(thing: dict[str, Any], names: list[str]) -> bool:
-    """Whether a thing has another name than these, and no headline."""
-    lower = {key.lower(): value for key, value in thing.items()}
-    name, headline = (_scalar(lower.get(one))[: marked.READ] for one in ("name", "headline"))
+def _has_other_name(node: dict[str, Any], names: list[str]) -> bool:
+    """Whether an object has a name, but none of these, and no headline."""
+    lower = {key.lower(): value for key, value in node.items()}
+    name, headline = (_scalar(lower.get(key))[: marked.READ] for key in ("name", "headline"))
     return bool(name) and not headline and not any(agree(name, other) for other in names)
 
 
-def _things(scripts: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the things in JSON-LD, without those nested in them."""
-    left = _JSON
+def _objects(scripts: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the objects in JSON-LD, without those that are values of their properties."""
+    left = _JSON_CHARACTERS
     for source in scripts:
         if len(source) > left:
             continue
@@ -325,8 +329,8 @@ def _things(scripts: list[str]) -> Iterator[dict[str, Any]]:
 
 def _inside(data: Any, depth: int) -> Iterator[dict[str, Any]]:
     if isinstance(data, list) and depth:
-        for thing in data:
-            yield from _inside(thing, depth - 1)
+        for element in data:
+            yield from _inside(element, depth - 1)
     elif isinstance(data, dict):
         yield data
         for name in ("@graph", "mainEntity"):
@@ -346,7 +350,7 @@ def _scalar(value: Any) -> str:
     return str(value) if is_plain else ""
 
 
-def _usual(name: str, value: str) -> str:
+def _normalised(name: str, value: str) -> str:
     """The value of a fact in one notation."""
     if name in _DATES:
         return _moment(value)
@@ -357,7 +361,7 @@ def _usual(name: str, value: str) -> str:
 
 
 def _moment(value: str) -> str:
-    """A time in one notation; "" if it has no year, such as "two hours ago", "12:30"."""
+    """A time in one notation; "" if it has no year, like "two hours ago" and "12:30"."""
     value = short(value)
     try:
         moment = datetime.fromisoformat(value)

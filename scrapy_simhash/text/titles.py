@@ -13,12 +13,12 @@ from lxml.html import HtmlElement
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.text.markup import Markup, text_of
 
-# Words behind a heading, up to a separator such as the one before the name of the site.
+# Words behind a heading, up to a separator such as that before the name of the site.
 _ADDED = re.compile(r",? \w(?:(?! [-~] )[^|–—:·•«»<>/()\[\]_]){0,80}(?<! )")
-# Second headings that are looked at.
-_OTHERS = 64
-# How a page is shown, where a title begins or ends with it. "Print" alone may be what a page is
-# about, as in "Ferry | Print" of a shop for pictures, except in front of a colon.
+# Subheadings that are read.
+_SUBHEADINGS = 64
+# How a page is shown, at the beginning or end of its title. "Print" alone may be its subject,
+# as in "Ferry | Print" of a shop for pictures, except before a colon.
 _VIEW = (
     r"(?:print(?:able|er)?(?:[ -]friendly)?[ -](?:page|version|view)|printer[ -]friendly|"
     r"druck(?:ansicht|fassung|version)|version imprimable|versi[oó]n (?:imprimible|para imprimir)|"
@@ -32,15 +32,13 @@ _SHOWN = re.compile(
     rf"|(?<=.)(?:{_BRACKETED}|{_BREAK}{_VIEW})\Z",
     re.IGNORECASE,
 )
-
-
 _SEPARATOR = re.compile(_BREAK)
-# Words beside a site's own name, in its name.
+# Words that a site may add to its name.
 _BESIDE = frozenset(("the", "mobile", "online", "news"))
 
 
 class Titles(NamedTuple):
-    """The names of a page; `element` is that of the heading, if there is one."""
+    """The names of a page, "" for those that it lacks, and the element of the heading."""
 
     element: HtmlElement | None
     heading: str
@@ -48,13 +46,13 @@ class Titles(NamedTuple):
 
 
 def find_titles(markup: Markup, domain: str = "") -> Titles:
-    """The heading of the page, and its title: the heading if the title holds it.
+    """The heading of the page, and its title, which is the heading if the title contains it.
 
     Many sites put their own name into the title, and some into a heading above that of the page,
-    which a print view lacks. The heading is the last h1 that the title holds, or else the first in
-    og:title, or else the first; a logo only if there is no other. Words that tell how the page is
-    shown, such as "Print view", are no part of its title, and neither is a last part that names the
-    domain.
+    which a print view lacks. So the heading is the last h1 that the title contains, or else the
+    first h1 that og:title contains, or else the first h1. A logo is the heading only if there is no
+    other. The title has neither words that tell how the page is shown, such as "Print view", nor a
+    last part that is the name of the domain.
     """
     title = _SHOWN.sub("", markup.title)
     markup = markup._replace(title=title)
@@ -62,66 +60,65 @@ def find_titles(markup: Markup, domain: str = "") -> Titles:
     headings = [(element, heading) for element, heading in markup.headings if heading]
     if not headings:
         return Titles(None, "", title)
-    headings = [one for one in headings if not _is_logo(*one, markup.title)] or headings
-    if inside := [one for one in headings if _contains(markup.title, one[1])]:
-        element, heading = inside[-1]
+    headings = [pair for pair in headings if not _is_logo(*pair, markup.title)] or headings
+    if in_title := [pair for pair in headings if _contains(markup.title, pair[1])]:
+        element, heading = in_title[-1]
         if not _is_site_name(element, heading, markup):
-            title = heading + _goes_on(markup.title, heading)
+            title = heading + _added(markup.title, heading)
     else:
-        elsewhere = markup.metas.get("og:title", "")
-        shared = (one for one in headings if _contains(elsewhere, one[1]))
-        element, heading = next(shared, headings[0])
+        og_title = markup.metas.get("og:title", "")
+        in_og_title = (pair for pair in headings if _contains(og_title, pair[1]))
+        element, heading = next(in_og_title, headings[0])
     return Titles(element, heading, title)
 
 
 def _without_site(title: str, domain: str) -> str:
-    """A title without its last part, if that is the name of the site as its domain has it."""
+    """A title without its last part, if that is the name of the site as in its domain."""
     name = domain.partition(".")[0].replace("-", "")
     *_, last = None, *_SEPARATOR.finditer(title)
     if not name or last is None:
         return title
     words = fold(title[last.end() :]).split()
-    own = [word for word in words if word not in _BESIDE]
-    return title[: last.start()] if name in ("".join(words), "".join(own)) else title
+    without_added = [word for word in words if word not in _BESIDE]
+    return title[: last.start()] if name in ("".join(words), "".join(without_added)) else title
 
 
-def _goes_on(title: str, heading: str) -> str:
-    """What a title adds to a heading before its next separator: " in Ashford" of a job ad."""
-    start = title.find(heading)
-    found = _ADDED.match(title, start + len(heading)) if start == 0 else None
-    return found[0] if found else ""
+def _added(title: str, heading: str) -> str:
+    """What a title adds to the heading before its next separator, as " in Ashford" in a job ad."""
+    match = _ADDED.match(title, len(heading)) if title.startswith(heading) else None
+    return match[0] if match else ""
 
 
 def _is_site_name(element: HtmlElement, text: str, markup: Markup) -> bool:
-    """Whether a heading inside the title is the part of it that all pages of a site share."""
+    """Whether a heading in the title is the part of it that all pages of the site share."""
     heading, metas = fold(text), markup.metas
     name = fold(metas.get("og:site_name", ""))
     if heading == name or _is_logo(element, text, markup.title):
         return True
-    if (elsewhere := metas.get("og:title")) is not None and not _contains(elsewhere, text):
+    if (og_title := metas.get("og:title")) is not None and not _contains(og_title, text):
         return True
-    # If the title holds an h2 as well, other than the site's name, that one belongs to this page
-    # alone, unless it stands in a footer; and so does a longer h1 that holds the rest of the title:
-    # "Error E1" below "Errors", on a page titled "E1 - Errors".
+    # If the title also contains an h2 that is neither the site's name nor in a footer, that is the
+    # name of the page. So is a longer h1 that contains the rest of the title, such as "Error E1"
+    # below "Errors", on a page titled "E1 - Errors".
     rest = fold(fold(markup.title).replace(heading, " ", 1))
-    return bool(rest) and (
-        _has_in_body(
-            element, {one for one in markup.others if _contains(rest, one) and fold(one) != name}
-        )
-        or any(_contains(other, rest) and fold(other) != rest for _, other in markup.headings)
+    if not rest:
+        return False
+    in_rest = {h2 for h2 in markup.subheadings if _contains(rest, h2) and fold(h2) != name}
+    return _has_in_body(element, in_rest) or any(
+        _contains(other, rest) and fold(other) != rest for _, other in markup.headings
     )
 
 
 def _has_in_body(heading: HtmlElement, texts: Collection[str]) -> bool:
-    """Whether the page of a heading has an h2 with one of some texts outside of its footer."""
+    """Whether the page of a heading has an h2 with one of these texts outside of its footer."""
     return bool(texts) and any(
         text_of(element) in texts and next(element.iterancestors("footer"), None) is None
-        for element in islice(heading.getroottree().iter("h2"), _OTHERS)
+        for element in islice(heading.getroottree().iter("h2"), _SUBHEADINGS)
     )
 
 
 def _is_logo(element: HtmlElement, text: str, title: str) -> bool:
-    """Whether a heading is a link whose words the title has behind others: a site's name."""
+    """Whether a heading is a link with words that the title has behind others: a site's name."""
     heading = fold(text)
     # Most titles begin with the heading.
     if fold(title).startswith(heading) or not _contains(title, text):
@@ -137,11 +134,11 @@ def fold(text: str) -> str:
 
 
 def _contains(text: str, part: str) -> bool:
-    """Whether a text holds the words of another, with any punctuation."""
+    """Whether a text contains the words of a part, with any punctuation."""
     words = fold(part)
     return bool(words) and f" {words} " in f" {fold(text)} "
 
 
 def agree(a: str, b: str) -> bool:
-    """Whether one of two names is the other with something added."""
+    """Whether two names are equal, or one of them is the other with words added."""
     return _contains(a, b) or _contains(b, a)

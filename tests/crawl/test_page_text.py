@@ -147,7 +147,7 @@ def test_the_name_of_a_page_is_its_title_without_the_names_of_the_site(
         ).facts
         for value, names in (
             (f" {says.title}\n", PageNames(says.title, says.name)),
-            (name, None),
+            (name, PageNames()),
         )
     )
     assert named == given

@@ -50,7 +50,6 @@ def look_at(root: Any) -> None:
         assert page_content is not None
         assert page_content.text == page_text(root, extractor=name)
         assert_collapsed(page_content.text)
-        assert page_content.main_width >= 0
         assert not (page_content.is_representative and not page_content.text)
         assert containment(page_content.page_sketch, page_content.page_sketch) in {0.0, 1.0}
         assert read_page(root, extractor, most=-1) is None

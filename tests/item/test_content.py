@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item import addresses, content, prose
+from scrapy_simhash.item import content, prose, urls
 from scrapy_simhash.item.content import ItemContent, read_facts, read_item
 from scrapy_simhash.item.evidence import Relation
 from scrapy_simhash.item.facts import conflict, relations_of
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.prose import MIN_PROSE
 
 SINCE = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC).timestamp()
@@ -156,7 +155,7 @@ def test_prose_inside_a_list_of_mappings_is_text_and_the_rest_of_them_a_fact() -
         PROSE.encode(),
     ],
 )
-def test_markup_addresses_and_data_are_no_prose(value: Any) -> None:
+def test_markup_urls_and_data_are_no_prose(value: Any) -> None:
     assert read({"title": "x", "a": value}).text == ""
 
 
@@ -234,7 +233,7 @@ def test_names_are_given_as_a_list(option: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "address"),
+    ("item", "own_url"),
     [
         ({"url": "https://shop.example/p/2"}, "https://shop.example/p/2"),
         ({"url": ["https://shop.example/p/2"]}, "https://shop.example/p/2"),
@@ -261,12 +260,12 @@ def test_names_are_given_as_a_list(option: str) -> None:
         ({"title": "x"}, None),
     ],
 )
-def test_the_own_address_of_an_item(item: dict[str, Any], address: str | None) -> None:
-    assert read(item).address == address
+def test_the_own_url_of_an_item(item: dict[str, Any], own_url: str | None) -> None:
+    assert read(item).own_url == own_url
 
 
 @pytest.mark.parametrize(
-    ("key", "address"),
+    ("key", "own_url"),
     [
         (["sku"], "X-1"),
         (["sku", "colour"], "X-1\ndark red"),
@@ -277,7 +276,7 @@ def test_the_own_address_of_an_item(item: dict[str, Any], address: str | None) -
         (["offer"], "7 8"),
     ],
 )
-def test_a_key_identifies_an_item(key: list[str], address: str | None) -> None:
+def test_a_key_identifies_an_item(key: list[str], own_url: str | None) -> None:
     item = {
         "sku": "X-1",
         "colour": "dark\n red",
@@ -285,7 +284,7 @@ def test_a_key_identifies_an_item(key: list[str], address: str | None) -> None:
         "link": "https://shop.example/p/2",
         "offer": {"id": 7, "sku": 8},
     }
-    assert read(item, key=key).address == address
+    assert read(item, key=key).own_url == own_url
 
 
 # All of it
@@ -421,10 +420,10 @@ def test_empty_values_say_nothing() -> None:
 
 
 def test_an_item_names_its_page_or_not() -> None:
-    assert read({"url": PAGE + "#top"}).names_page
-    assert read({"a": [{"link": "/p/1/"}]}).names_page
-    assert not read({"url": "https://a.example/"}).names_page
-    assert not read({"text": "p/1"}).names_page
+    assert read({"url": PAGE + "#top"}).has_page_url
+    assert read({"a": [{"link": "/p/1/"}]}).has_page_url
+    assert not read({"url": "https://a.example/"}).has_page_url
+    assert not read({"text": "p/1"}).has_page_url
 
 
 class Broken:
@@ -687,10 +686,10 @@ PIECES = [
     ),
     st.lists(st.sampled_from(PIECES), max_size=7).map("".join),
 )
-def test_a_short_cut_never_misses_the_address_of_the_page(page: str, address: str) -> None:
-    """For most links of a page the end of the path alone shows that they are not its address."""
-    slowly = addresses._compared(addresses._absolute(address, page)) == addresses._compared(page)
-    assert addresses.is_page(address, page) == (address == page or slowly)
+def test_a_short_cut_never_misses_the_url_of_the_page(page: str, url: str) -> None:
+    """For most links of a page the end of the path alone shows that they are not its URL."""
+    slowly = urls._compared(urls._absolute(url, page)) == urls._compared(page)
+    assert urls.is_page_url(url, page) == (url == page or slowly)
 
 
 @given(
@@ -707,14 +706,14 @@ def test_a_short_cut_never_misses_the_address_of_the_page(page: str, address: st
 def test_of_a_list_stays_what_stays_of_each_of_its_values(
     page: str, values: list[object], name: str
 ) -> None:
-    def part() -> content._Reading:
-        return content._Reading(page, 1767225060, 1767225940)
+    def new_reader() -> content._FieldReader:
+        return content._FieldReader(page, 1767225060, 1767225940)
 
-    one_by_one, together = part(), part()
-    kept = [one_by_one._keep_one(name_of(name), value) for value in values]
+    one_by_one, together = new_reader(), new_reader()
+    kept = [one_by_one.keep(name, value) for value in values]
     wanted = [value for value in kept if value is not None]
-    assert (together._keep_one(name_of(name), values) or []) == wanted
-    assert together.names_page == one_by_one.names_page
+    assert (together.keep(name, values) or []) == wanted
+    assert together.has_page_url == one_by_one.has_page_url
 
 
 def test_counts_in_a_loose_text_too_short_to_be_prose_are_left_out() -> None:

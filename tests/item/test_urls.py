@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tldextract import TLDExtract
 
-from scrapy_simhash.item.addresses import (
-    Address,
+from scrapy_simhash.item.keys import item_url
+from scrapy_simhash.item.urls import (
+    UrlParts,
     _site_of_host,
     _start_of_tail,
     _suffixes,
-    address_of,
     host_of,
     same_site,
     site,
@@ -136,7 +136,7 @@ def test_a_thread_and_its_print_view_are_at_one_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "parts", "rest"),
+    ("url", "names", "rest"),
     [
         ("http://a.test/product/5?sid=1", ["a.test/product/?sid"], "http://a.test/product/5?"),
         ("http://A.test/p?b=1&a=&b=2", ["a.test/p?a", "a.test/p?b"], "http://a.test/p?"),
@@ -152,35 +152,35 @@ def test_a_thread_and_its_print_view_are_at_one_place() -> None:
         ("http://a.test/2031/05", [], "http://a.test/2031/05?"),
     ],
 )
-def test_parts_have_the_name_of_their_place(url, parts, rest):
-    address = Address.of(url)
-    assert address.parts() == parts
-    assert address.without(parts) == rest
+def test_parts_have_the_name_of_their_place(url, names, rest):
+    url_parts = UrlParts.of(url)
+    assert url_parts.names() == names
+    assert url_parts.without(names) == rest
 
 
 def test_one_part_leaves_the_others():
-    address = Address.of("http://a.test/events/2031/05?b=1&a=2")
-    assert address.without(["a.test/events/?a"]) == "http://a.test/events/2031/05?b=1"
-    assert address.without(["a.test/events/*"]) == "http://a.test/events?a=2&b=1"
+    parts = UrlParts.of("http://a.test/events/2031/05?b=1&a=2")
+    assert parts.without(["a.test/events/?a"]) == "http://a.test/events/2031/05?b=1"
+    assert parts.without(["a.test/events/*"]) == "http://a.test/events?a=2&b=1"
 
 
 def test_order_of_parameters_and_a_slash_at_the_end_make_no_other_address():
-    one, other = (Address.of(f"http://a.test/{rest}") for rest in ("p/?a=1&b=2", "p?b=2&a=1"))
+    one, other = (UrlParts.of(f"http://a.test/{rest}") for rest in ("p/?a=1&b=2", "p?b=2&a=1"))
     assert one.without(()) == other.without(())
 
 
 @pytest.mark.parametrize("url", ["", "page 5", "ftp://a.test/p?x=1", "http://[/", "http:///p?x=1"])
 def test_what_is_no_address_has_no_parts(url):
-    assert Address.of(url) is None
+    assert UrlParts.of(url) is None
 
 
 def test_what_is_too_much_of_an_address_has_no_parts():
-    assert Address.of("http://a.test/?" + "a" * 2000) is None
-    assert Address.of("http://a.test/?" + "&".join(map(str, range(17)))) is None
+    assert UrlParts.of("http://a.test/?" + "a" * 2000) is None
+    assert UrlParts.of("http://a.test/?" + "&".join(map(str, range(17)))) is None
 
 
 def test_a_path_of_many_dates_takes_no_long_time():
-    assert Address.of("http://a.test/" + "2031/05/" * 240 + "x").parts() == []
+    assert UrlParts.of("http://a.test/" + "2031/05/" * 240 + "x").names() == []
 
 
 # What a tail is. It takes the square of the length of a path to search for it like this.
@@ -202,6 +202,6 @@ def test_the_tail_of_a_path_is_its_dates_and_facets(path: str, end: str) -> None
     assert _start_of_tail(path) == (found.start() if found else len(path))
 
 
-def test_an_identity_key_that_is_an_address_is_recognised():
-    assert address_of("https://a.test/1", "http://list.test/") == "https://a.test/1"
-    assert address_of("5f2e", "http://page.test/") == "http://page.test/"
+def test_an_identity_key_that_is_a_url_is_recognised() -> None:
+    assert item_url("https://a.test/1", "http://list.test/") == "https://a.test/1"
+    assert item_url("5f2e", "http://page.test/") == "http://page.test/"

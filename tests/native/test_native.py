@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from scrapy_simhash import native
 from scrapy_simhash.features import shingles as shingling
-from scrapy_simhash.features.changes import Changes, _changes, _words
+from scrapy_simhash.features.changes import Changes, _count_words, _edits
 from scrapy_simhash.features.shingles import minhash, shingles
 from scrapy_simhash.features.tokens import fold_table, tokens
 from scrapy_simhash.item import numbers as numbering
@@ -358,9 +358,9 @@ class Pure:
             ours, theirs = tokens(new), tokens(old)
         found = [
             (" ".join(change.new), " ".join(change.old), *change[2:])
-            for change in _changes(ours, theirs)
+            for change in _edits(ours, theirs)
         ]
-        return found, _words(ours), _words(theirs)
+        return found, _count_words(ours), _count_words(theirs)
 
     @contextmanager
     def folding(self, table):

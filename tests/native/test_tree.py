@@ -283,7 +283,7 @@ def found(element):
     """What may hold a fact, of microdata only what can."""
     made = markup.read_markup(element)
     items = [item for item in made.items if may_be_fact(item)]
-    return made._replace(others=list(made.others), items=items)
+    return made._replace(subheadings=list(made.subheadings), items=items)
 
 
 def may_be_fact(item):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.text.blocks import width
 from scrapy_simhash.text.html import parse_html
 from scrapy_simhash.text.page import (
     PageContent,
@@ -84,7 +85,7 @@ def test_the_text_is_that_of_page_text_whatever_the_page(html: str) -> None:
     for name in EXTRACTORS:
         content = read_page(root, load_extractor(name))
         assert content.text == page_text(root, extractor=name)
-        assert 0 <= content.main_width <= content.visible_width
+        assert width(content.text) <= width(content.visible)
         assert containment(content.page_sketch, content.page_sketch) in (0.0, 1.0)
     assert all(value and len(value) <= 256 for value in page_facts(root).values())
     assert etree.tostring(root) == before
@@ -106,7 +107,7 @@ def test_all_that_is_visible_counts_and_scripts_do_not(extractor: str) -> None:
         "<p>East of here</p><button>West</button><style>p {}</style><footer>Up</footer></body>"
     )
     content = read(html, extractor)
-    assert content.visible_width == len("North South East of here West Up")
+    assert len(content.visible) == len("North South East of here West Up")
     assert struct.unpack_from("<I", content.page_sketch) == (6,)
 
 
@@ -132,13 +133,13 @@ def test_a_short_text_speaks_where_little_stands_around_it() -> None:
 
 def test_a_long_text_speaks_whatever_its_share() -> None:
     content = read(page(f"<article>{STORY}</article>", beside=900))
-    assert content.main_width < 0.1 * content.visible_width
+    assert len(content.text) < 0.1 * len(content.visible)
     assert content.is_representative
 
 
 def test_an_extractor_of_ones_own_is_read_beside_the_visible_text() -> None:
     content = read_page(tree(page(STORY)), lambda root: "the goats")
-    assert (content.text, content.main_width, content.is_representative) == ("the goats", 9, False)
+    assert (content.text, content.is_representative) == ("the goats", False)
 
 
 def test_an_extractor_that_gives_no_text_is_an_error() -> None:
