@@ -15,7 +15,6 @@ from scrapy_simhash.cli.arguments import add_json, checked, positive
 from scrapy_simhash.cli.printing import in_values, print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
-from scrapy_simhash.corpus.plain import PlainItems
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.quality import criteria_of
 from scrapy_simhash.corpus.workers import Sketcher
@@ -273,7 +272,7 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
     else:
         fields = _compared_fields(settings, options)
         reader = ItemReader(plan.scheme, plan.secret, fields, *limits, settings.extractor)
-    return Sketcher(sources, reader, plan, options.prefer, PlainItems.of(reader, plan))
+    return Sketcher(sources, reader, plan, options.prefer)
 
 
 def _compared_fields(settings: Settings, options: Namespace) -> ComparedFields:

@@ -56,7 +56,7 @@ class Near(NamedTuple):
     values: tuple[str | None, str | None]
 
 
-class Advice(NamedTuple):
+class FieldAdvice(NamedTuple):
     """Fields that tell nothing of an item.
 
     Attributes:
@@ -101,9 +101,9 @@ class Explainer:
             for reason, count, one, other in found
         ]
 
-    def advice(self) -> list[Advice]:
+    def advice(self) -> list[FieldAdvice]:
         """Which fields to ignore, each line with those of the line before."""
-        given, ignored, decisions = list[Advice](), tuple[str, ...](), self.decisions
+        given, ignored, decisions = list[FieldAdvice](), tuple[str, ...](), self.decisions
         kept, more = int(decisions.kept.sum()), 0
         is_exact = not (self.sketches.rows["compared_by"] == ComparedBy.EXACT).any()
         while len(ignored) < _FIELDS and (name := self._irrelevant(decisions, ignored)):
@@ -118,7 +118,7 @@ class Explainer:
             )
             more, before = kept - int(decisions.kept.sum()), more
             if more > before:
-                given.append(Advice(ignored, more, is_exact))
+                given.append(FieldAdvice(ignored, more, is_exact))
         return given
 
     def _irrelevant(self, decisions: Decisions, ignored: Sequence[str]) -> str | None:

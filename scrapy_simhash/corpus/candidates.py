@@ -46,7 +46,7 @@ class Found(NamedTuple):
     listed: Collection[int]
 
 
-class Candidates:
+class KeyTable:
     """The keys of documents in a hash table made of arrays: Python's take ten times the memory.
 
     Each document has as many entries as columns: a key of its text for each slot, one of the item

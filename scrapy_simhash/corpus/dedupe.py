@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.corpus.advice import Advice, Explainer, Near
+from scrapy_simhash.corpus.advice import Explainer, FieldAdvice, Near
 from scrapy_simhash.corpus.bookkeeping import find_written
 from scrapy_simhash.corpus.greedy import STEP, Decisions, Greedy
 from scrapy_simhash.corpus.sketches import (
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 # What a file may unpack to, in bytes: this, and so many times its size. Each record has some more
 # for what is kept of it in memory.
 _FREE, _RATIO, _PER_RECORD = 1 << 30, 1000, 1 << 10
+
+# Records from which on it pays to decide on them before all are sketched.
+_TOGETHER = 1024
 
 # Columns of the table of groups. Items are numbered from 1; a group has the number of the item that
 # is kept. The original is the item of which this one is a copy or, if it is kept, the item whose
@@ -91,7 +94,7 @@ class Counts(NamedTuple):
     unreadable: int = 0
     written: Sequence[str] = ()
     near: Sequence[Near] = ()
-    advice: Sequence[Advice] = ()
+    advice: Sequence[FieldAdvice] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +231,7 @@ class _Corpus:
         for part in self.parts:
             self.store.append(part)
             self.advance("Sketching", self.store.count)
-            if not self.sketcher.criteria:
+            if not self.sketcher.criteria and self.store.count - len(greedy) >= _TOGETHER:
                 self._decide(greedy)
         self._decide(greedy)
         self.decisions = greedy.decisions()

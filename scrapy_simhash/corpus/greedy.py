@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash import native
-from scrapy_simhash.corpus.candidates import Candidates
+from scrapy_simhash.corpus.candidates import KeyTable
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.index.batch import fingerprint_key
@@ -95,7 +95,7 @@ class Greedy:
 
     def __init__(self, plan: Plan, ignored: Collection[int] = ()) -> None:
         self._plan, self._ignored = plan, ignored
-        self._candidates = Candidates(plan)
+        self._candidates = KeyTable(plan)
         self._numbers = np.empty(0, np.uint32)
         self._results = np.empty(0, _RESULT)
         self._reasons = {"": 0}

@@ -51,7 +51,6 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
     `details` is the place, in bytes, of its facts, page sketch and address among those of all
     documents; `facts`, `page_sketch` and `url` are their lengths, -1 for None.
     `is_text` is True where nothing but the texts can keep two documents apart.
-    `tells_state` is False where no number of the text tells its state: `item.state.without_state`.
     """
     return np.dtype(
         [
@@ -72,7 +71,6 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
             ("compared_by", np.int8),
             ("has_digest", np.bool_),
             ("is_text", np.bool_),
-            ("tells_state", np.bool_),
         ]
     )
 
@@ -105,10 +103,11 @@ def make_part(
 ) -> Part:
     """Make the sketches of documents; None stands for one with nothing to compare."""
     slots = plan.keys.slots
-    rows = np.zeros(len(documents), row_type(plan.width, len(criteria)))
     keys = np.zeros((len(documents), slots + 1), np.int32)
-    rows["compared_by"], rows["facts"], rows["page_sketch"] = NOTHING, -1, -1
     shingles, details, texts, names = [_NO_SHINGLES], list[bytes](), list[bytes](), dict[int, str]()
+    no_ranks = (0,) * len(criteria)
+    nothing = bytes(plan.width), bytes(_DIGEST), 0, 0, 0, 0, 0, no_ranks, 0, 0, 0, -1, -1, 0
+    rows: list[tuple[Any, ...]] = [(*nothing, NOTHING, False, False)] * len(documents)
     for number, document in enumerate(documents):
         if document is None:
             continue
@@ -132,7 +131,7 @@ def make_part(
             identity_hash(document.key),
             document.listing,
             *(0, 0, 0),
-            ranks_of(criteria, QualitySignals.of(document)),
+            ranks_of(criteria, QualitySignals.of(document)) if criteria else no_ranks,
             document.sketch.size,
             mine.size,
             len(texts[-1]),
@@ -140,13 +139,13 @@ def make_part(
             how_compared(document),
             digest is not None,
             digest is not None and _is_text(document),
-            True,
         )
-    lay_out(rows)
-    return Part(rows, keys, np.concatenate(shingles), b"".join(details), b"".join(texts), names, [])
+    made = np.array(rows, row_type(plan.width, len(criteria)))
+    _lay_out(made)
+    return Part(made, keys, np.concatenate(shingles), b"".join(details), b"".join(texts), names, [])
 
 
-def lay_out(rows: NDArray[np.void]) -> None:
+def _lay_out(rows: NDArray[np.void]) -> None:
     """Set the places of what documents have in a part, where it is concatenated."""
     details = sum(np.maximum(rows[name], 0) for name in ("facts", "page_sketch", "url"))
     sizes = {"shingles": rows["hashes"], "text": rows["length"], "details": details}

@@ -15,13 +15,12 @@ from multiprocessing.connection import wait
 from threading import Thread
 from typing import Any, NamedTuple
 
-from scrapy_simhash.corpus.plain import PlainItems
+from scrapy_simhash import native
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.quality import Criterion
 from scrapy_simhash.corpus.sketches import EMPTY, MOST_PROBLEMS, UNREADABLE, Part, make_part
 from scrapy_simhash.feed.compressed import is_compressed
 from scrapy_simhash.feed.documents import ItemReader, PageReader
-from scrapy_simhash.feed.json_lines import JsonLines
 from scrapy_simhash.feed.source import Chunk, FeedError, RecordError, Source
 
 logger = logging.getLogger(__name__)
@@ -31,6 +30,9 @@ ADDRESS = "(address)"
 
 # Portions under way for each process: one that it works on, and one in its queue.
 _AHEAD = 3
+
+# Records that show how all of them are read.
+_SAMPLE = 32
 
 # Bytes from which on several processes pay, and how much a file is compressed.
 _ENOUGH, _PACKED = 32 << 20, 4
@@ -67,12 +69,16 @@ class Sketcher:
     reader: ItemReader | PageReader
     plan: Plan
     criteria: Sequence[Criterion]
-    plain: PlainItems | None = None
 
-    @property
-    def mostly_plain(self) -> bool:
-        """Whether so many items are plain that threads sketch them faster than processes."""
-        return self.plain is not None and self.plain.are_most()
+    def suits_threads(self, portion: Portion) -> bool:
+        """Whether most work on such records is done without the GIL: sketching texts of items."""
+        if native.core is None or not isinstance(self.reader, ItemReader):
+            return False
+        source = self.sources[portion.source]
+        records = islice(source.unpacked(portion.chunk.packed), _SAMPLE)
+        items = [item for item, _ in (_read(source, record) for record in records)]
+        prose = sum(item is not None and self.reader.is_prose(item) for item in items)
+        return 2 * prose > len(items)
 
     def part(self, portion: Portion) -> Part:
         """The sketches of some records.
@@ -81,16 +87,22 @@ class Sketcher:
             FeedError: the file has changed, or no item has a field to compare.
         """
         source, chunk = self.sources[portion.source], portion.chunk
-        if self.plain is not None and isinstance(source, JsonLines):
-            return self._plain_part(self.plain, source, portion)
         records = list(source.unpacked(chunk.packed))
-        self._check_length(portion, len(records))
-        part, items = self._read(
-            source, records, range(portion.number, portion.number + chunk.length)
-        )
+        if len(records) != chunk.length:
+            raise FeedError(f"{source.path} was changed while it was read")
+        read = [_read(source, record) for record in records]
+        items = [item for item, _ in read]
         if portion.is_first and isinstance(self.reader, ItemReader):
-            self.reader.check(items)
-        return part
+            self.reader.check([item for item in items if item is not None])
+        documents = self.reader.documents(items, range(portion.number, portion.number + len(items)))
+        part = make_part(documents, self.plan, self.criteria)
+        for place, (item, document) in enumerate(zip(items, documents, strict=True)):
+            if item is None:
+                part.rows["compared_by"][place] = UNREADABLE
+            elif document is None and self.reader.is_empty(item):
+                part.rows["compared_by"][place] = EMPTY
+        problems = [problem for _, problem in read if problem][:MOST_PROBLEMS]
+        return part._replace(problems=problems)
 
     def values(self, source: Source, record: Any) -> Mapping[str, Any]:
         """The short values of an item."""
@@ -101,46 +113,6 @@ class Sketcher:
         is_listed = document.listing != 0
         own = {ADDRESS: document.key.rpartition(" ")[2]} if is_listed else {}
         return {**document.facts.shown, **own}
-
-    def _plain_part(self, plain: PlainItems, source: JsonLines, portion: Portion) -> Part:
-        block = source.block(portion.chunk.packed)
-        if len(plain.fields) == 2:
-            first = next(iter(source.unpacked(block)), (0, b""))
-            plain.learn(filter(None, [_read(source, first)[0]]))
-        found = plain.sketch(block.content, portion.number)
-        self._check_length(portion, len(found.rows) + len(found.left))
-        places = found.left.tolist()
-        records = [
-            (block.number + line, block.content[start:end]) for _, line, start, end in places
-        ]
-        part, items = self._read(source, records, [portion.number + place[0] for place in places])
-        if portion.is_first and not len(found.rows) and isinstance(self.reader, ItemReader):
-            self.reader.check(items)
-        plain.learn(items)
-        return plain.joined(found, part, self.criteria)
-
-    def _check_length(self, portion: Portion, length: int) -> None:
-        if length != portion.chunk.length:
-            path = self.sources[portion.source].path
-            raise FeedError(f"{path} was changed while it was read")
-
-    def _read(
-        self, source: Source, records: Sequence[Any], numbers: Iterable[int]
-    ) -> tuple[Part, list[Any]]:
-        """The sketches of records with these numbers, and the items among them."""
-        read = [_read(source, record) for record in records]
-        documents = [
-            None if item is None else self.reader.document(item, number)
-            for number, (item, _) in zip(numbers, read, strict=False)
-        ]
-        part = make_part(documents, self.plan, self.criteria)
-        for place, ((item, _), document) in enumerate(zip(read, documents, strict=True)):
-            if item is None:
-                part.rows["compared_by"][place] = UNREADABLE
-            elif document is None and self.reader.is_empty(item):
-                part.rows["compared_by"][place] = EMPTY
-        problems = [problem for _, problem in read if problem][:MOST_PROBLEMS]
-        return part._replace(problems=problems), [item for item, _ in read if item is not None]
 
 
 def _read(source: Source, record: Any) -> tuple[Any, str]:
@@ -176,12 +148,16 @@ def sketch_all(
     def placed(portion: Portion) -> Part:
         return place(sketcher.part(portion))
 
-    yield from map(placed, islice(portions, 1))
-    workers = workers or _worthwhile(sketcher)
-    if workers == 1 or (not sketcher.mostly_plain and not _can_be_sent(sketcher)):
+    if (first := next(portions, None)) is None:
+        return
+    yield placed(first)
+    by_threads = workers != 1 and sketcher.suits_threads(first)
+    del first
+    workers = workers or _worthwhile(sketcher, by_threads=by_threads)
+    if workers == 1 or (not by_threads and not _can_be_sent(sketcher)):
         yield from map(placed, portions)
         return
-    if sketcher.mostly_plain:
+    if by_threads:
         yield from _ahead(ThreadPoolExecutor(workers), placed, portions, workers)
     else:
         yield from map(place, _ahead(_processes(sketcher, workers), _sketch, portions, workers))
@@ -204,11 +180,11 @@ def _ahead(
                 future.cancel()
 
 
-def _worthwhile(sketcher: Sketcher) -> int:
+def _worthwhile(sketcher: Sketcher, *, by_threads: bool) -> int:
     """One for each core; one alone where processes would take longer to start than they save."""
     paths = [source.path for source in sketcher.sources]
     size = sum(path.stat().st_size * (_PACKED if is_compressed(path) else 1) for path in paths)
-    return usable_cores() if sketcher.mostly_plain or size >= _ENOUGH else 1
+    return usable_cores() if by_threads or size >= _ENOUGH else 1
 
 
 def _processes(sketcher: Sketcher, workers: int) -> ProcessPoolExecutor:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from scrapy_simhash import native
 from scrapy_simhash.features.tokens import (
     cluster_tokens,
-    compiled,
     fold,
     fold_table,
     named_tokens,
+    normal,
     token_starts,
 )
 
@@ -98,21 +99,30 @@ def shingles(text: str, secret: bytes = b"") -> NDArray[np.uint64]:
     >>> bool((shingles("Goats at sea") == shingles("GOATS: at sea!")).all())
     True
     """
-    if (core := native.core) is not None:
-        constants = core_constants(secret)
-        packed = compiled(
-            lambda text, is_nfc: core.shingles(text, fold_table(), is_nfc, constants), text
-        )
-        return np.frombuffer(packed, np.uint64)
+    if native.core is not None:
+        (sketch,) = compiled_sketches(native.core, [text], secret)
+        return np.frombuffer(sketch, np.uint64)[2:]
     hashes = _pair_hashes(fold(text), secret)
     hashes.sort()
     return distinct(hashes)
 
 
-def core_constants(secret: bytes) -> tuple[int, int, int]:
-    """The constants by which the core hashes tokens and pairs."""
+def compiled_sketches(
+    core: native.Core, texts: list[str], secret: bytes, second: int = 0
+) -> list[bytes]:
+    """What `Core.sketches` makes of texts, which it need not normalise."""
     base, pair = _constants(secret)
-    return base, int(pair), _WINDOW
+
+    def sketches(texts: Iterable[str], *, is_nfc: bool) -> list[bytes | None]:
+        utf8 = tuple([text.encode("utf-8", "surrogatepass") for text in texts])
+        return core.sketches(utf8, fold_table(), is_nfc, (base, int(pair), _WINDOW), second)
+
+    made = sketches(texts, is_nfc=False)
+    if left := [number for number, sketch in enumerate(made) if sketch is None]:
+        normalised = sketches((normal(texts[number]) for number in left), is_nfc=True)
+        for number, sketch in zip(left, normalised, strict=True):
+            made[number] = sketch
+    return cast("list[bytes]", made)
 
 
 def shingle_names(text: str, secret: bytes = b"") -> dict[str, int]:

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import lzma
 import unicodedata
-from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import Any, Literal
 from unicodedata import combining
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash import native
-
-if TYPE_CHECKING:
-    T = TypeVar("T")
 
 # Combining marks in a row that are normalised together.
 _LONGEST_ROW = 30
@@ -130,15 +126,11 @@ def tokens(text: str) -> list[str]:
     if text.isascii():
         return [token for token in _fold_ascii(text).decode().split("\0") if token]
     if (core := native.core) is not None:
-        joined = compiled(lambda text, is_nfc: core.tokens(text, fold_table(), is_nfc), text)
+        joined = core.tokens(text, fold_table(), False)
+        if joined is None:
+            joined = core.tokens(normal(text), fold_table(), True)
         return joined.split(" ") if joined else []
     return named_tokens(fold(text))
-
-
-def compiled(call: Callable[[str, bool], T | None], text: str) -> T:
-    """Call the core with a text and whether it is in NFC, for which it asks by returning None."""
-    result = call(text, False)
-    return cast("T", call(normal(text), True)) if result is None else result
 
 
 def fold(text: str) -> NDArray[Any]:

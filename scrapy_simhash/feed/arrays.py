@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from scrapy_simhash.feed.compressed import compressing, without_suffix
-from scrapy_simhash.feed.json_lines import ARRAY, Block, JsonLines
+from scrapy_simhash.feed.json_lines import ARRAY, JsonLines, LineBlock
 from scrapy_simhash.feed.source import (
     CHUNK_BYTES,
     MOST_BYTES,
@@ -109,7 +109,7 @@ class JsonArray(JsonLines):
         with self.opened() as stream:
             yield from _Scanner(self.path, stream).pieces()
 
-    def _blocks(self) -> Generator[Block]:
+    def _blocks(self) -> Generator[LineBlock]:
         """Yield the elements as lines: a line feed in an element is white space."""
         number, lines, size = 1, list[bytes](), 0
         with closing(self.pieces()) as pieces:
@@ -118,7 +118,7 @@ class JsonArray(JsonLines):
                     lines.append(element.replace(b"\n", b" ") + b"\n")
                     size += len(lines[-1])
                 if lines and (size >= CHUNK_BYTES or not element):
-                    yield Block(number, 0, size, b"".join(lines))
+                    yield LineBlock(number, 0, size, b"".join(lines))
                     number, lines, size = number + len(lines), [], 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain, islice
@@ -12,9 +12,17 @@ from typing import Any
 from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
+from scrapy_simhash.item.addresses import is_address, own_address
+from scrapy_simhash.item.content import MIN_PROSE, ItemContent, digest_on, read_facts, read_item
+from scrapy_simhash.item.digest import digest_of
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.simhash.scheme import Scheme, Sketch, longest_text
+from scrapy_simhash.item.folding import is_encoded, is_markup
+from scrapy_simhash.item.names import Name, name_of
+from scrapy_simhash.item.quality import is_canonical, published_first
+from scrapy_simhash.item.state import without_state
+from scrapy_simhash.item.values import flat, read_fields
+from scrapy_simhash.simhash.scheme import Scheme, Sketch, longest_text, sketch_all
+from scrapy_simhash.simhash.shingles import Shingles
 from scrapy_simhash.text.density import density
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
 from scrapy_simhash.text.item_markup import MarkupReader
@@ -23,6 +31,13 @@ from scrapy_simhash.text.page_facts import page_facts
 
 # The time of the crawl is unknown, so no value of an item is taken for it.
 _NO_CRAWL: Any = {"since": math.inf, "now": -math.inf}
+
+_NO_FACTS = Facts()
+
+# Characters of a text that can be neither a date nor a value of few words, and of one that
+# `item.content` reads as a whole; the most characters and spaces of one that may tell its state.
+_SHORT, _WHOLE = 64, 65_536
+_LOOSE, _FEW_SPACES = 512, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,27 +83,62 @@ class ItemReader:
 
     def document(self, item: Mapping[str, Any], number: int) -> Document | None:
         """The document of an item; None for an empty item, and for one that can't be read."""
-        beside = self.fields.beside_texts
-        made = self._document(item, number, (*self.fields.ignore, *beside))
-        if beside and (made is None or made.exact):
-            return self._document(item, number, self.fields.ignore)
+        (made,) = self.documents([item], [number])
         return made
 
+    def documents(
+        self, items: Sequence[Mapping[str, Any] | None], numbers: Iterable[int]
+    ) -> list[Document | None]:
+        """The documents of items, and None for None; their texts are sketched together."""
+        numbers, ignore, beside = [*numbers], self.fields.ignore, self.fields.beside_texts
+        made = self._documents(items, numbers, (*ignore, *beside))
+        for place, document in enumerate(made):
+            if beside and (document is None or document.exact):
+                part = slice(place, place + 1)
+                made[part] = self._documents(items[part], numbers[part], ignore)
+        return made
+
+    def _documents(
+        self,
+        items: Sequence[Mapping[str, Any] | None],
+        numbers: Iterable[int],
+        ignore: Sequence[str],
+    ) -> list[Document | None]:
+        name = self._prose_name()
+        read = [
+            None
+            if item is None
+            else (name and self._read_prose(item, name)) or self._read(item, ignore)
+            for item in items
+        ]
+        sketches = self._sketches(read)
+        for place, (item, sketch) in enumerate(zip(items, sketches, strict=True)):
+            if name and item is not None and sketch.size < MIN_PROSE:
+                # What looks like prose may be the same words again and again.
+                read[place] = self._read(item, ignore)
+                sketches[place : place + 1] = self._sketches(read[place : place + 1])
+        return [
+            None if one is None else self._document(*one, sketch, number)
+            for one, sketch, number in zip(read, sketches, numbers, strict=True)
+        ]
+
+    def _sketches(self, read: Sequence[tuple[str, ItemContent] | None]) -> list[Sketch]:
+        texts = ["" if one is None else one[1].text for one in read]
+        return sketch_all(
+            self.scheme, [text if len(text) <= self.max_text else "" for text in texts]
+        )
+
     def _document(
-        self, item: Mapping[str, Any], number: int, ignore: Sequence[str]
+        self, page: str, content: ItemContent, sketch: Sketch, number: int
     ) -> Document | None:
-        page, content = self._read(item, ignore)
         digest = digest_on(content, page)
         if digest is None or _is_empty(content):
             return None
-        sketch = Sketch(None, 0, None)
-        if content.text and len(content.text) <= self.max_text:
-            sketch = self.scheme.sketch(content.text)
         facts, exact = content.facts.with_numbers(content.text, self.secret), False
         if sketch.fingerprint is None or sketch.size < self.min_features:
             bits = min(self.scheme.bits, 8 * len(digest))
             sketch = Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
-            facts, exact = Facts(), True
+            facts, exact = _NO_FACTS, True
         # Things that one page lists under addresses of their own are different things.
         is_listed = bool(page) and content.own_url is not None
         return Document(
@@ -110,10 +160,56 @@ class ItemReader:
         """Whether an item has no value in any field to compare."""
         return _is_empty(self._read(item, self.fields.ignore)[1])
 
+    def is_prose(self, item: Mapping[str, Any]) -> bool:
+        """Whether nearly all the work on an item is to sketch its text."""
+        name = self._prose_name()
+        return name is not None and self._read_prose(item, name) is not None
+
+    def _prose_name(self) -> Name | None:
+        """The name of the only field to compare, if it may hold prose and tells nothing of it."""
+        only, fields = self.fields.only or (), self.fields
+        if len(only) != 1 or "." in only[0] or only[0] in fields.ignore or fields.key is not None:
+            return None
+        name = name_of(only[0])
+        tells = name.marks or name.state or name.is_id
+        return None if tells or type(self.scheme) is not Shingles else name
+
+    def _read_prose(self, item: Mapping[str, Any], name: Name) -> tuple[str, ItemContent] | None:
+        """What `_read` returns of an item of which one long text is compared, in less time.
+
+        None if that text may be anything but prose.
+        """
+        read = read_fields(item)
+        everything, inside = flat(read.tree), f"{name.text}."
+        value = everything.get(name.text)
+        if type(value) is not str or not _SHORT < len(value) <= _WHOLE or read.unread:
+            return None
+        if is_address(name, value) or any(other.startswith(inside) for other in everything):
+            return None
+        if len(value) < _LOOSE and value.count(" ") > _FEW_SPACES:
+            value = without_state(value)
+        text = value.strip()
+        if text[:1] in {"", "{", "["} or is_markup(value) or is_encoded(text):
+            return None
+        if is_address(name, text):
+            return None
+        page = _page_of(item)
+        address = own_address(everything, page_url=page, key=None)
+        marks = frozenset().union(*[name_of(other).marks for other in everything])
+        return page, ItemContent(
+            text=text,
+            facts=_NO_FACTS,
+            address=address,
+            digest=digest_of(type(item).__name__, {name.text: value}, {}, (), self.secret),
+            names_page=False,
+            is_empty=False,
+            published=published_first(everything) if "published" in marks else None,
+            canonical="canonical" in marks and is_canonical(everything, (page, address)),
+        )
+
     def _read(self, item: Mapping[str, Any], ignore: Sequence[str]) -> tuple[str, ItemContent]:
         """The URL of the item's page, and its content without irrelevant fields."""
-        url, fields = item.get("url"), self.fields
-        page = url if isinstance(url, str) else ""
+        page, fields = _page_of(item), self.fields
         how: dict[str, Any] = {"page_url": page, "secret": self.secret, **_NO_CRAWL}
         markup = MarkupReader(self.extractor, self.max_text)
         content = read_item(
@@ -159,6 +255,15 @@ class PageReader:
     min_features: int
     max_text: int
 
+    def documents(
+        self, pages: Sequence[WarcPage | None], numbers: Iterable[int]
+    ) -> list[Document | None]:
+        """The documents of pages, and None for None."""
+        return [
+            None if page is None else self.document(page, number)
+            for page, number in zip(pages, numbers, strict=True)
+        ]
+
     def document(self, page: WarcPage, number: int) -> Document | None:
         """The document of a page; None if its text is too short or too long."""
         most = longest_text(self.scheme, self.max_text)
@@ -199,6 +304,11 @@ class PageReader:
             return None
         facts = read_facts(page_facts(root), page_url=page.url, secret=self.secret, **_NO_CRAWL)
         return says.text, facts, says.page_sketch
+
+
+def _page_of(item: Mapping[str, Any]) -> str:
+    url = item.get("url")
+    return url if isinstance(url, str) else ""
 
 
 def _is_empty(content: ItemContent) -> bool:

@@ -23,13 +23,10 @@ if TYPE_CHECKING:
 _MOST_BYTES = 32 << 20
 
 
-def changes_of(new: str, old: str, *, tells_state: bool = True) -> Changes:
-    """How a text differs from an earlier one; the numbers that tell its state are left out.
-
-    `tells_state` is False if both texts are known to have none.
-    """
+def changes_of(new: str, old: str) -> Changes:
+    """How a text differs from an earlier one; the numbers that tell its state are left out."""
     changes = Changes.of(new, old)
-    if not tells_state or not changes.touches_numbers:  # as in most copies
+    if not changes.touches_numbers:  # as in most copies
         return changes
     rest, old_rest = without_state(new), without_state(old)
     return changes if rest is new and old_rest is old else Changes.of(rest, old_rest)

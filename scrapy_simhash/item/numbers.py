@@ -199,9 +199,9 @@ def numbers_in(text: str) -> list[str]:
     the date of the page's last modification are ignored.
     """
     text = text[:MAX_TEXT]
-    numbers = _compiled(text, normalised=text.isascii())
+    numbers = _compiled(text, normalised=False)
     if numbers is None:
-        text = plain(text)
+        text = without_times(plain(text))
         numbers = _compiled(text, normalised=True)
     return sorted(_numbers(text) if numbers is None else numbers)
 
@@ -233,8 +233,8 @@ def without_times(text: str) -> str:
 
 
 def _numbers(text: str) -> list[str]:
-    """The numbers of a normalised text, in its order."""
-    return [_ungrouped(digits) for digits in _IN_TEXT.findall(without_times(text))]
+    """The numbers of a normalised text without such times, in its order."""
+    return [_ungrouped(digits) for digits in _IN_TEXT.findall(text)]
 
 
 def _ungrouped(digits: str) -> str:

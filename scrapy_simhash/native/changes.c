@@ -1,7 +1,5 @@
 /* Where two similar texts differ: features/changes.py. */
 
-#include "plain.h"
-#include "sketches.h"
 #include "tokens.h"
 
 #define CHANCE 3  /* fewer shared pairs between two differing places are chance */

@@ -16,16 +16,14 @@ PyObject *left_to_python(PyObject *made)
 }
 
 static PyMethodDef methods[] = {
-    {"shingles", core_shingles, METH_VARARGS, NULL},
     {"tokens", core_tokens, METH_VARARGS, NULL},
     {"changes", core_changes, METH_VARARGS, NULL},
-    {"majority", core_majority, METH_VARARGS, NULL},
+    {"sketches", core_sketches, METH_VARARGS, NULL},
     {"minhash", core_minhash, METH_VARARGS, NULL},
     {"bands", core_bands, METH_VARARGS, NULL},
     {"common", core_common, METH_VARARGS, NULL},
     {"compare", core_compare, METH_VARARGS, NULL},
     {"numbers", core_numbers, METH_VARARGS, NULL},
-    {"documents", core_documents, METH_VARARGS, NULL},
     {"knows", core_knows, METH_O, NULL},
     {"page", core_page, METH_VARARGS, NULL},
     {"body", core_body, METH_VARARGS, NULL},

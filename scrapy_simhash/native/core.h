@@ -16,6 +16,9 @@
 /* The GIL is released from this number of characters or hashes on, some ten microseconds. */
 #define LONG 8192
 
+/* A place in UTF-8. */
+typedef const unsigned char *At;
+
 /* Bytes that grow. They may be used without the GIL. */
 typedef struct {
     char *at;
@@ -36,6 +39,20 @@ static inline char *room_for(Bytes *bytes, size_t further)
     return bytes->at + bytes->used;
 }
 
+/* Read a character and go behind it; anything for invalid UTF-8. */
+static inline uint32_t read_character(At *at, At end)
+{
+    uint32_t character = *(*at)++;
+    int further = character < 0xC0 ? 0 : character < 0xE0 ? 1 : character < 0xF0 ? 2 : 3;
+
+    if (end - *at < further)
+        further = 0;
+    character &= further ? 0x3Fu >> further : 0xFFu;
+    for (; further > 0; further--)
+        character = character << 6 | (*(*at)++ & 0x3F);
+    return character;
+}
+
 /* As in features/shingles.py. */
 static inline uint64_t mix64(uint64_t value)
 {
@@ -47,10 +64,9 @@ static inline uint64_t mix64(uint64_t value)
 /* The argument; None, to leave it to Python, after an error for invalid UTF-8. */
 PyObject *left_to_python(PyObject *made);
 
-PyObject *core_shingles(PyObject *module, PyObject *arguments);
 PyObject *core_changes(PyObject *module, PyObject *arguments);
 PyObject *core_tokens(PyObject *module, PyObject *arguments);
-PyObject *core_majority(PyObject *module, PyObject *arguments);
+PyObject *core_sketches(PyObject *module, PyObject *arguments);
 PyObject *core_minhash(PyObject *module, PyObject *arguments);
 PyObject *core_knows(PyObject *module, PyObject *element);
 PyObject *core_page(PyObject *module, PyObject *arguments);
@@ -62,6 +78,5 @@ PyObject *core_bands(PyObject *module, PyObject *arguments);
 PyObject *core_common(PyObject *module, PyObject *arguments);
 PyObject *core_compare(PyObject *module, PyObject *arguments);
 PyObject *core_numbers(PyObject *module, PyObject *arguments);
-PyObject *core_documents(PyObject *module, PyObject *arguments);
 
 #endif

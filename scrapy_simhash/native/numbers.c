@@ -1,10 +1,15 @@
 /* The numbers of a text in UTF-8: item.numbers._numbers.
  *
- * It reads no byte outside the text, even if that is not UTF-8. Rare things, and those that depend
- * on Python's Unicode tables, are left to Python.
+ * It reads no byte outside the text, even if that is not UTF-8. What is rare, or depends on Python's
+ * Unicode tables, is left to Python.
  */
 
-#include "plain.h"
+#include "core.h"
+
+#define BETWEEN '\x1f' /* stands behind each number, and in none */
+
+/* Of a longer text normal() may leave the end as written. In bytes, at least as many as characters. */
+#define MOST_NORMALISED (1 << 15)
 
 /* In UTF-8, whatever encoding the compiler assumes. */
 #define QUOTE "\xE2\x80\x99" /* used as an apostrophe */
@@ -33,8 +38,8 @@ static int is_before(At start, At at, const char *text)
     return (size_t)(at - start) >= size && !memcmp(at - size, text, size);
 }
 
-/* The first byte from there on that is a digit or, if `beyond`, not ASCII. */
-static At next_of_interest(At at, At end, int beyond)
+/* The first digit from there on. */
+static At next_digit(At at, At end)
 {
     const uint64_t ones = 0x0101010101010101u, highs = ones << 7;
     for (; end - at >= 8; at += 8) {
@@ -42,10 +47,10 @@ static At next_of_interest(At at, At end, int beyond)
         memcpy(&word, at, 8);
         found = word ^ ones * '0'; /* below ten where there is a digit */
         found = (found - ones * 10) & ~found;
-        if (((beyond ? found | word : found) & highs))
+        if (found & highs)
             break;
     }
-    while (at < end && !is_digit(*at) && !(beyond && *at >= 0x80))
+    while (at < end && !is_digit(*at))
         at++;
     return at;
 }
@@ -165,25 +170,8 @@ static int add_number(Bytes *found, At at, At end)
     return 0;
 }
 
-/* Append the numbers of a normalised text, each with a BETWEEN behind it. */
-static int find_numbers(Bytes *found, At start, At end)
-{
-    At at = start;
-
-    while ((at = next_of_interest(at, end, 0)) < end) {
-        At first = start_of_number(start, at), behind = at;
-        do {
-            for (at = behind; at < end && is_digit(*at);)
-                at++;
-        } while (first && (behind = behind_joint(at, end)));
-        if (first && add_number(found, first, at))
-            return -1;
-    }
-    return 0;
-}
-
-/* Behind a relative time whose digits end there; else NULL. */
-static At behind_ago(At at, At end)
+/* Whether the digits that end there are those of a relative time. */
+static int is_ago(At at, At end)
 {
     static const char *units[] = {"second", "sec", "minute", "min", "hour", "hr", "day"};
     static const char *chinese[] = {"\xE7\xA7\x92", "\xE5\x88\x86\xE9\x92\x9F",
@@ -193,8 +181,7 @@ static At behind_ago(At at, At end)
     for (size_t which = 0; at < end && *at >= 0x80 && which < 4; which++) {
         if (!is_at(at, end, chinese[which]))
             continue;
-        At behind = at + strlen(chinese[which]);
-        return is_at(behind, end, BEFORE) ? behind + strlen(BEFORE) : NULL;
+        return is_at(at + strlen(chinese[which]), end, BEFORE);
     }
     for (size_t which = 0; which < sizeof units / sizeof *units; which++) {
         if (!is_at(at, end, units[which]))
@@ -202,122 +189,130 @@ static At behind_ago(At at, At end)
         At behind = at + strlen(units[which]);
         behind += behind < end && *behind == 's';
         if (is_at(behind, end, " ago"))
-            return behind + 4;
+            return 1;
     }
-    return NULL;
+    return 0;
 }
 
-/* The bytes of a character; anything within the text for invalid UTF-8. */
-static int size_of(At at, At end)
+/* Append the numbers of a normalised text, each with a BETWEEN behind it. Returns 1 to leave it to
+ * Python, if it may have times that do not count and `has_times` is not 0; -1 without memory. */
+static int find_numbers(Bytes *found, At start, At end, int has_times)
 {
-    int size = *at < 0xC0 ? 1 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : 4;
-    return end - at < size ? 1 : size;
-}
+    At at = start;
 
-/* Whether a character is a digit, or may be one of another script. */
-static int may_be_digit(At at, int size)
-{
-    if (size == 1)
-        return is_digit(*at);
-    uint32_t character = size == 2   ? (at[0] & 0x1Fu) << 6 | (at[1] & 0x3Fu)
-                         : size == 3 ? (at[0] & 0x0Fu) << 12 | (at[1] & 0x3Fu) << 6 | (at[2] & 0x3Fu)
-                                     : 0x10000;
-    return !(character < 0x660 || (character >= 0x1E00 && character < 0xA000) ||
-             (character >= 0xAC00 && character < 0xD800));
-}
-
-/* Replace relative times by spaces. `made`: the new text, allocated if there are any. Returns its
- * size, or that of the text; -1 to leave it to Python, -2 without memory. */
-static Py_ssize_t without_ago(At start, At end, unsigned char **made)
-{
-    At done = start;
-    size_t used = 0;
-
-    for (At at = start; (at = next_of_interest(at, end, 1)) < end;) {
-        At digits = at;
-        int size = 1, is_ascii = 1;
-        for (; at < end && may_be_digit(at, size = size_of(at, end)); at += size)
-            is_ascii &= size == 1;
-        if (at == digits) {
-            at += size;
-            continue;
-        }
-        At behind = behind_ago(at, end);
-        if (behind && !is_ascii)
+    while ((at = next_digit(at, end)) < end) {
+        At first = start_of_number(start, at), behind = at;
+        do {
+            for (at = behind; at < end && is_digit(*at);)
+                at++;
+            if (has_times && is_ago(at, end))
+                return 1;
+        } while (first && (behind = behind_joint(at, end)));
+        if (first && add_number(found, first, at))
             return -1;
-        if (behind) {
-            if (!*made && !(*made = malloc((size_t)(end - start))))
-                return -2;
-            memcpy(*made + used, done, (size_t)(digits - done));
-            used += (size_t)(digits - done);
-            (*made)[used++] = ' ';
-            done = at = behind;
-        }
     }
-    if (!*made)
-        return end - start;
-    memcpy(*made + used, done, (size_t)(end - done));
-    return (Py_ssize_t)used + (end - done);
-}
-
-/* The next occurrence of four bytes; the end if there is none. */
-static At next_four(At at, At end, const char *four)
-{
-    const uint64_t ones = 0x0101010101010101u, highs = ones << 7;
-    uint64_t wanted[4], words[4], differ;
-
-    for (int which = 0; which < 4; which++)
-        wanted[which] = ones * (unsigned char)four[which];
-    for (; end - at >= 11; at += 8) {
-        for (int which = 0; which < 4; which++)
-            memcpy(&words[which], at + which, 8);
-        differ = (words[0] ^ wanted[0]) | (words[1] ^ wanted[1]);
-        differ |= (words[2] ^ wanted[2]) | (words[3] ^ wanted[3]);
-        if ((differ - ones) & ~differ & highs)
-            break;
-    }
-    for (; end - at >= 4; at++)
-        if (!memcmp(at, four, 4))
-            return at;
-    return end;
+    return 0;
 }
 
 /* Whether there is one of numbers._SIGNS_OF_THAT. */
 static int may_say_when_made_anew(At start, At end)
 {
-    for (At at = start; (at = next_four(at, end, "last")) < end; at++)
+    for (At at = start; (at = memchr(at, 'l', (size_t)(end - at))); at++)
         if (is_at(at, end, "last ") &&
             (is_before(start, at, "age ") || is_before(start, at, "age was ")))
             return 1;
-    for (At at = start; (at = next_four(at, end, LATEST)) < end; at++)
+    for (At at = start; (at = memchr(at, LATEST[0], (size_t)(end - at))); at++)
         if (is_at(at, end, LATEST) && (is_before(start, at, PAGE) || is_before(start, at, FACE)))
             return 1;
     return 0;
 }
 
-int numbers_of(At start, At end, int normalised, Bytes *found, const unsigned char *signs, int *tells)
+/* What NFKC makes of a character, if it stays what it is or becomes ASCII characters, none of which
+ * can be composed with others; else NULL. Characters are never changed in later versions of Unicode:
+ * only what is assigned counts. */
+static const char *plain(uint32_t c)
 {
-    unsigned char *plain = NULL, *made = NULL;
-    Py_ssize_t size = -2;
-    int result;
+    static const uint32_t same[][2] = {
+        {0x4E00, 0x9FEF}, {0x80, 0x9F}, {0xA1, 0xA7}, {0xA9, 0xA9}, {0xAB, 0xAE}, {0xB0, 0xB1},
+        {0xB6, 0xB7}, {0xBB, 0xBB}, {0xBF, 0x131}, {0x134, 0x13E}, {0x141, 0x148}, {0x14A, 0x17E},
+        {0x180, 0x1C3}, {0x386, 0x386}, {0x388, 0x38A}, {0x38E, 0x3A1}, {0x3A3, 0x3CE},
+        {0x400, 0x482}, {0x48A, 0x52F}, {0x5D0, 0x5EA}, {0x60C, 0x60C}, {0x61F, 0x61F},
+        {0x620, 0x64A}, {0x671, 0x674}, {0x679, 0x6D3}, {0x1E02, 0x1E99}, {0x1EA0, 0x1EF9},
+        {0x200B, 0x2010}, {0x2012, 0x2016}, {0x2018, 0x2023}, {0x2027, 0x202E}, {0x2030, 0x2032},
+        {0x2038, 0x203B}, {0x2060, 0x2064}, {0x20A9, 0x20BF}, {0x2190, 0x21FF}, {0x2212, 0x2212},
+        {0x22C5, 0x22C5}, {0x2500, 0x27BF}, {0x3001, 0x3029}, {0x3041, 0x3096}, {0x30A0, 0x30FE},
+        {0x3400, 0x4DB5}, {0xAC00, 0xD7A3}, {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}, {0x1F1E6, 0x1F1FF},
+        {0x1F300, 0x1F64F}, {0x1F680, 0x1F6D2}, {0x1F90C, 0x1F9FF},
+    };
+    static const struct { uint32_t first, last; const char *plain; } others[] = {
+        {0xA0, 0xA0, " "},     {0xAA, 0xAA, "a"},     {0xB2, 0xB3, "23"},    {0xB9, 0xBA, "1o"},
+        {0x2002, 0x200A, "         "},                {0x202F, 0x202F, " "}, {0x2070, 0x2071, "0i"},
+        {0x2074, 0x2079, "456789"},                   {0x2080, 0x2089, "0123456789"},
+        {0x3000, 0x3000, " "},
+    };
+    for (size_t at = 0; at < sizeof same / sizeof *same; at++)
+        if (c >= same[at][0] && c <= same[at][1])
+            return "";
+    for (size_t at = 0; at < sizeof others / sizeof *others; at++)
+        if (c >= others[at].first && c <= others[at].last)
+            return others[at].plain + (c - others[at].first);
+    return NULL;
+}
 
-    if (!normalised && (plain = malloc((size_t)(end - start) + 1))) {
-        end = plain_text(start, end, plain);
-        start = plain;
+/* Normalise a text. Returns where the new one, which is not longer, ends; NULL to leave it to Python. */
+static unsigned char *normalise(At at, At end, unsigned char *made)
+{
+    int is_long = end - at > MOST_NORMALISED;
+
+    while (at < end) {
+        At start = at;
+        uint32_t character = *at < 0x80 ? *at++ : read_character(&at, end);
+        const char *found;
+        if (character < 0x80) {
+            *made++ = (unsigned char)character;
+        } else if (character == 0x2026) {
+            memcpy(made, "...", 3);
+            made += 3;
+        } else if (character > 0xFF00 && character < 0xFF5F) {
+            *made = (unsigned char)(character - 0xFEE0);
+            if (is_long && !strchr(",:;!?()", *made))
+                return NULL;
+            made++;
+        } else if (!(found = plain(character)) || (*found && is_long)) {
+            return NULL;
+        } else if (*found) {
+            *made++ = (unsigned char)*found;
+        } else {
+            memcpy(made, start, (size_t)(at - start));
+            made += at - start;
+        }
     }
-    if (normalised || plain)
-        size = end ? without_ago(start, end, &made) : -1;
-    if (made)
+    return made;
+}
+
+static int is_ascii(At at, At end)
+{
+    uint64_t word, all = 0;
+    for (; end - at >= 8; at += 8, all |= word)
+        memcpy(&word, at, 8);
+    for (; at < end; at++)
+        all |= *at;
+    return !(all & 0x8080808080808080u);
+}
+
+/* Append the numbers of a text; see find_numbers. */
+static int numbers_of(Bytes *found, At start, At end)
+{
+    unsigned char *made = NULL;
+
+    if (!is_ascii(start, end)) {
+        if (!(made = malloc((size_t)(end - start) + 1)))
+            return -1;
+        end = normalise(start, end, made);
         start = made;
-    if (size == -2)
-        result = -1;
-    else if (size == -1 || may_say_when_made_anew(start, start + size))
-        result = 0;
-    else
-        result = find_numbers(found, start, start + size) ? -1 : 1;
-    if (signs && result > 0)
-        *tells = made || may_tell_state(start, start + size, signs);
-    free(plain);
+    }
+    int is_left = !end || may_say_when_made_anew(start, end);
+    int result = is_left ? 1 : find_numbers(found, start, end, 1);
     free(made);
     return result;
 }
@@ -331,14 +326,16 @@ PyObject *core_numbers(PyObject *Py_UNUSED(module), PyObject *arguments)
 
     if (!PyArg_ParseTuple(arguments, "s*p:numbers", &text, &normalised))
         return NULL;
-    int result = numbers_of(text.buf, (At)text.buf + text.len, normalised, &found, NULL, NULL);
+    At start = text.buf, end = start + text.len;
+    int result = normalised ? find_numbers(&found, start, end, 0)
+                            : numbers_of(&found, start, end);
     PyBuffer_Release(&text);
     if (result < 0)
         PyErr_NoMemory();
     else
-        list = result ? PyList_New(0) : Py_NewRef(Py_None);
-    for (char *at = found.at, *end = at + found.used; list && result && at < end;) {
-        char *behind = memchr(at, BETWEEN, (size_t)(end - at));
+        list = result ? Py_NewRef(Py_None) : PyList_New(0);
+    for (char *at = found.at, *stop = at + found.used; list && !result && at < stop;) {
+        char *behind = memchr(at, BETWEEN, (size_t)(stop - at));
         PyObject *number = PyUnicode_DecodeUTF8(at, behind - at, NULL);
         if (!number || PyList_Append(list, number))
             Py_CLEAR(list);

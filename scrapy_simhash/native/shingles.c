@@ -24,6 +24,14 @@ void *take_room(Room *room, Py_ssize_t length)
     return room->hashes;
 }
 
+Py_ssize_t read_characters(At at, At end, uint32_t *points)
+{
+    uint32_t *next = points;
+    while (at < end)
+        *next++ = *at < 0x80 ? *at++ : read_character(&at, end);
+    return next - points;
+}
+
 int is_fold_table(const Py_buffer *table)
 {
     return table->len >= 4 && table->len / 4 <= 0x110000 && !((uintptr_t)table->buf % 4);
@@ -219,39 +227,6 @@ Py_ssize_t make_shingles(Room *room, Py_ssize_t length, const Py_buffer *table, 
     if (count < 0 && (count = fold(room->points, length, table, normalised)) >= 0)
         count = hash_tokens(room, count, with);
     return count < 0 ? -1 : sort_distinct(room, pair_tokens(room, count, with));
-}
-
-PyObject *core_shingles(PyObject *Py_UNUSED(module), PyObject *arguments)
-{
-    PyObject *text, *made = NULL;
-    Py_buffer table;
-    int normalised;
-    unsigned long long base, pair;
-    Hashing with;
-    Room room = {0};
-
-    if (!PyArg_ParseTuple(arguments, "Uy*p(KKn):shingles", &text, &table, &normalised, &base, &pair,
-                          &with.window))
-        return NULL;
-    with.base = base, with.pair = pair;
-    Py_ssize_t length = PyUnicode_GetLength(text);
-    if (!is_fold_table(&table)) {
-        PyErr_SetString(PyExc_ValueError, "not a fold table");
-    } else if (with.window < 1) {
-        PyErr_SetString(PyExc_ValueError, "the window is less than one character");
-    } else if (!take_room(&room, length)) {
-        PyErr_NoMemory();
-    } else if (PyUnicode_AsUCS4(text, room.points, length, 0)) {
-        PyThreadState *others = length >= LONG ? PyEval_SaveThread() : NULL;
-        Py_ssize_t count = make_shingles(&room, length, &table, normalised, &with);
-        if (others)
-            PyEval_RestoreThread(others);
-        made = count < 0 ? Py_NewRef(Py_None)
-                         : PyBytes_FromStringAndSize((char *)room.sorted, count * 8);
-    }
-    free(room.hashes);
-    PyBuffer_Release(&table);
-    return made;
 }
 
 /* The characters of tokens, separated by spaces. Returns how many. */

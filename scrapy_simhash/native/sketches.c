@@ -1,8 +1,10 @@
-/* Fingerprints, sketches and keys of shingles, and what two sets have in common:
+/* Sketches of texts; sketches and keys of shingles, and what two sets have in common:
  * simhash/shingles.py, features/shingles.py, keys/bands.py and simhash/measure.py.
  */
 
-#include "sketches.h"
+#include "tokens.h"
+
+#define MOST_BINS 512 /* as Bands allows */
 
 #define PORTION 32    /* hashes between two checks whether sets are too different */
 
@@ -85,7 +87,8 @@ static uint64_t break_ties(uint64_t ties, int first, const Py_buffer *shingles, 
     return broken;
 }
 
-void vote(const Py_buffer *shingles, uint64_t second, uint64_t made[2])
+/* The low and the high 64 bits of the fingerprint. */
+static void vote(const Py_buffer *shingles, uint64_t second, uint64_t made[2])
 {
     Counts counts[2];
     Py_ssize_t count = shingles->len / 8, at = 0;
@@ -115,25 +118,99 @@ void vote(const Py_buffer *shingles, uint64_t second, uint64_t made[2])
     }
 }
 
-PyObject *core_majority(PyObject *Py_UNUSED(module), PyObject *arguments)
-{
-    PyObject *made = NULL;
-    Py_buffer shingles;
-    unsigned long long second;
-    uint64_t words[2];
+/* A text in UTF-8, and where its sketch ends; -1 if it has to be normalised. */
+typedef struct {
+    At at;
+    Py_ssize_t size, end;
+} Text;
 
-    if (!PyArg_ParseTuple(arguments, "y*K:majority", &shingles, &second))
+/* Append the sketches of texts: fingerprint and shingles, or nothing if there are none. The
+ * fingerprint is 0 if `second` is. Returns -1 without memory. */
+static int sketch_texts(Text *texts, Py_ssize_t count, Room *room, const Py_buffer *table,
+                        int normalised, const Hashing *with, uint64_t second, Bytes *made)
+{
+    for (Text *text = texts; text < texts + count; text++) {
+        Py_ssize_t length = read_characters(text->at, text->at + text->size, room->points);
+        Py_ssize_t hashes = make_shingles(room, length, table, normalised, with);
+        Py_buffer shingles = {.buf = room->sorted, .len = 8 * hashes};
+        uint64_t words[2] = {0, 0};
+        text->end = -1;
+        if (hashes < 0)
+            continue;
+        char *next = room_for(made, sizeof words + (size_t)shingles.len);
+        if (!next)
+            return -1;
+        if (hashes && second)
+            vote(&shingles, second, words);
+        if (hashes) {
+            memcpy(next, words, sizeof words);
+            memcpy(next + sizeof words, room->sorted, (size_t)shingles.len);
+            made->used += sizeof words + (size_t)shingles.len;
+        }
+        text->end = (Py_ssize_t)made->used;
+    }
+    return 0;
+}
+
+/* Where the texts are. Returns the bytes of all, and of the longest one; -1 with an exception. */
+static Py_ssize_t find_texts(PyObject *given, Text *texts, Py_ssize_t *longest)
+{
+    Py_ssize_t total = 0;
+    for (Py_ssize_t at = 0; at < PyTuple_Size(given); at++) {
+        char *start;
+        if (PyBytes_AsStringAndSize(PyTuple_GetItem(given, at), &start, &texts[at].size))
+            return -1;
+        texts[at].at = (At)start;
+        total += texts[at].size;
+        *longest = texts[at].size > *longest ? texts[at].size : *longest;
+    }
+    return total;
+}
+
+PyObject *core_sketches(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *given, *made = NULL;
+    Py_buffer table;
+    Hashing with;
+    Room room = {0};
+    Bytes found = {0};
+    int normalised;
+    unsigned long long base, pair, second;
+
+    if (!PyArg_ParseTuple(arguments, "O!y*p(KKn)K:sketches", &PyTuple_Type, &given, &table,
+                          &normalised, &base, &pair, &with.window, &second))
         return NULL;
-    if (shingles.len < 8 || shingles.len % 8) {
-        PyErr_SetString(PyExc_ValueError, "not hashes of 64 bits");
-    } else {
-        PyThreadState *others = shingles.len / 8 >= LONG ? PyEval_SaveThread() : NULL;
-        vote(&shingles, second, words);
+    with.base = base, with.pair = pair;
+    Py_ssize_t count = PyTuple_Size(given), longest = 0, total = -1;
+    Text *texts = PyMem_Calloc((size_t)count + 1, sizeof *texts);
+    if (!is_fold_table(&table) || with.window < 1)
+        PyErr_SetString(PyExc_ValueError, "not a fold table, or a window of no character");
+    else if (!texts)
+        PyErr_NoMemory();
+    else
+        total = find_texts(given, texts, &longest);
+    if (total >= 0 && !take_room(&room, longest)) {
+        PyErr_NoMemory();
+    } else if (total >= 0) {
+        PyThreadState *others = total >= LONG ? PyEval_SaveThread() : NULL;
+        int failed = sketch_texts(texts, count, &room, &table, normalised, &with, second, &found);
         if (others)
             PyEval_RestoreThread(others);
-        made = Py_BuildValue("KK", (unsigned long long)words[0], (unsigned long long)words[1]);
+        made = failed ? PyErr_NoMemory() : PyList_New(0);
     }
-    PyBuffer_Release(&shingles);
+    for (Py_ssize_t at = 0, start = 0; made && at < count; at++) {
+        Py_ssize_t end = texts[at].end;
+        PyObject *sketch = end < 0 ? Py_NewRef(Py_None)
+                                   : PyBytes_FromStringAndSize(found.at + start, end - start);
+        if (!sketch || PyList_Append(made, sketch))
+            Py_CLEAR(made);
+        Py_XDECREF(sketch);
+        start = end < 0 ? start : end;
+    }
+    free(found.at);
+    free(room.hashes);
+    PyMem_Free(texts);
+    PyBuffer_Release(&table);
     return made;
 }
 
@@ -210,14 +287,21 @@ static void fill_bins(const Py_buffer *shingles, const Py_buffer *starts, Py_ssi
     }
 }
 
-int are_bins(const Bins *with)
+/* The arguments that keys.bands.core_bins returns. */
+typedef struct {
+    Py_buffer starts, orders, factors;
+    Py_ssize_t bands;
+} Bins;
+
+static int are_bins(const Bins *with)
 {
     Py_ssize_t bins = with->starts.len / 8;
     return bins <= MOST_BINS && with->bands > 0 && with->bands <= bins &&
            with->factors.len / 8 == bins && with->orders.len / 8 == bins * bins;
 }
 
-int make_bands(const Py_buffer *shingles, const Bins *with, int32_t *keys)
+/* One key for each band; -1 without hashes. */
+static int make_bands(const Py_buffer *shingles, const Bins *with, int32_t *keys)
 {
     Py_ssize_t bins = with->starts.len / 8, chosen[MOST_BINS];
     uint64_t sums[MOST_BINS] = {0};
@@ -238,13 +322,6 @@ int make_bands(const Py_buffer *shingles, const Bins *with, int32_t *keys)
     return 0;
 }
 
-void release_bins(Bins *with)
-{
-    PyBuffer_Release(&with->starts);
-    PyBuffer_Release(&with->orders);
-    PyBuffer_Release(&with->factors);
-}
-
 PyObject *core_bands(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     Py_buffer shingles;
@@ -260,6 +337,8 @@ PyObject *core_bands(PyObject *Py_UNUSED(module), PyObject *arguments)
     else
         made = PyBytes_FromStringAndSize((char *)keys, with.bands * 4);
     PyBuffer_Release(&shingles);
-    release_bins(&with);
+    PyBuffer_Release(&with.starts);
+    PyBuffer_Release(&with.orders);
+    PyBuffer_Release(&with.factors);
     return made;
 }

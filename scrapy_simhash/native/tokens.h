@@ -1,4 +1,4 @@
-/* The folded characters of a text, and its tokens: features/tokens.py. */
+/* The folded characters of a text, its tokens and shingles: features/tokens.py, features/shingles.py. */
 
 #ifndef SCRAPY_SIMHASH_TOKENS_H
 #define SCRAPY_SIMHASH_TOKENS_H
@@ -31,6 +31,9 @@ typedef struct {
 /* NULL without memory; `hashes` is to be freed. */
 void *take_room(Room *room, Py_ssize_t length);
 
+/* The characters of a text, anything for invalid UTF-8. Returns how many. */
+Py_ssize_t read_characters(At at, At end, uint32_t *points);
+
 /* The sorted shingles of the characters in `points`. Returns how many; -1 to be normalised. */
 Py_ssize_t make_shingles(Room *room, Py_ssize_t length, const Py_buffer *table, int normalised,
                          const Hashing *with);
@@ -45,5 +48,8 @@ static inline int joins(uint32_t character, uint32_t next)
 {
     return next >= MARK || (next && character < ALONE && next < ALONE);
 }
+
+/* What two sets of shingles have in common; -1 as soon as their similarity is surely less. */
+Py_ssize_t count_common(const Py_buffer *a, const Py_buffer *b, double least);
 
 #endif

@@ -43,6 +43,7 @@ class Scheme(Protocol):
       near-duplicates. If None, a similarity is used, which takes 128 bits.
     - ``max_text: int``: the number of characters above which a text takes too long. Longer texts
       of a crawl are not compared, even if SIMHASH_MAX_TEXT is larger.
+    - ``sketch_all(texts: list[str]) -> list[Sketch]``: sketches of many texts in less time.
     - ``explain(text) -> Explanation``: the steps to a fingerprint, for `scrapy simhash explain`.
     - ``keyed(secret: bytes) -> Scheme``: the scheme with that secret in the hash of every feature
       and `key_part(secret)` in its id. An index calls it with the 16 bytes of its database.
@@ -73,6 +74,12 @@ def has_shingles(scheme: Scheme) -> bool:
 def own_distance(scheme: Scheme) -> int | None:
     """The default distance of a scheme, such as 3 of "keywords"; None if it has none."""
     return getattr(scheme, "distance", None)
+
+
+def sketch_all(scheme: Scheme, texts: list[str]) -> list[Sketch]:
+    """The sketches of texts, at once if the scheme supports that."""
+    make = getattr(scheme, "sketch_all", None)
+    return [scheme.sketch(text) for text in texts] if make is None else make(texts)
 
 
 def longest_text(scheme: Scheme, most: int) -> int:

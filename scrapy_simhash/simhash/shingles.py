@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash import native
-from scrapy_simhash.features.shingles import core_constants, mix64, shingle_names, shingles
+from scrapy_simhash.features.shingles import compiled_sketches, mix64, shingle_names, shingles
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.simhash.scheme import Explanation, Feature, Sketch, key_part
 
-#: The low 64 bits of a feature plus this number make its high bits when they are mixed.
-SECOND = 0x9E3779B97F4A7C15
+# The low 64 bits of a feature plus this number make its high bits when they are mixed.
+_SECOND = 0x9E3779B97F4A7C15
 
 
 class Shingles:
@@ -48,17 +48,18 @@ class Shingles:
 
     def sketch(self, text: str) -> Sketch:
         """Reduce a text to its fingerprint and its shingles."""
-        low = shingles(text, self._secret)
-        if not low.size:
-            return Sketch(None, 0, low)
-        if native.core is None:
-            return Sketch(majority(self._words(low)), low.size, low)
-        words = native.core.majority(low, SECOND)
-        return Sketch(words[1] << 64 | words[0], low.size, low)
+        (sketch,) = self.sketch_all([text])
+        return sketch
 
-    def core_constants(self) -> tuple[int, int, int]:
-        """The constants by which the core hashes tokens and pairs."""
-        return core_constants(self._secret)
+    def sketch_all(self, texts: list[str]) -> list[Sketch]:
+        """Reduce texts to their fingerprints and shingles; others may run meanwhile."""
+        if (core := native.core) is None:
+            return [self._sketch(text) for text in texts]
+        return [*map(_unpacked, compiled_sketches(core, texts, self._secret, _SECOND))]
+
+    def _sketch(self, text: str) -> Sketch:
+        low = shingles(text, self._secret)
+        return Sketch(majority(self._words(low)) if low.size else None, low.size, low)
 
     def explain(self, text: str) -> Explanation:
         """The steps from a text to its fingerprint."""
@@ -79,7 +80,16 @@ class Shingles:
 
     def _words(self, low: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """The low and the high 64 bits of features."""
-        return np.stack([low, mix64(low + np.uint64(SECOND))], axis=1)
+        return np.stack([low, mix64(low + np.uint64(_SECOND))], axis=1)
+
+
+def _unpacked(sketch: bytes) -> Sketch:
+    """A sketch as the core makes it: the fingerprint, then the shingles."""
+    if not sketch:
+        return Sketch(None, 0, np.empty(0, np.uint64))
+    words = np.frombuffer(sketch, np.uint64)
+    low, high = words[:2].tolist()
+    return Sketch(high << 64 | low, len(words) - 2, words[2:])
 
 
 def fingerprint(text: str) -> int | None:

@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import sys
-from collections import Counter
 
 import pytest
 from corpora import jsonl
@@ -14,8 +13,6 @@ from loopback import article, prose
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
-from scrapy_simhash import native
-from scrapy_simhash.corpus.plain import PlainItems
 from scrapy_simhash.feed.files import open_source
 
 BLURB = prose("a blurb", 60)
@@ -222,25 +219,6 @@ def test_an_array_is_read_piece_by_piece(dedupe, monkeypatch):
     for indent in (None, 3):
         content = json.dumps(items, indent=indent).encode()
         assert json.loads(dedupe("in.json", content, "--fields", "n")[0]) == items
-
-
-@pytest.mark.parametrize("name", ["in.jsonl", "in.json", "in.jsonl.gz"])
-def test_plain_items_are_sketched_by_the_core(dedupe, monkeypatch, name):
-    """Those of an array, too."""
-    if native.core is None:
-        pytest.skip("no core")
-    sketch, counts = PlainItems.sketch, Counter()
-
-    def counted(self, *arguments):
-        found = sketch(self, *arguments)
-        counts.update({"left": len(found.left), "made": len(found.rows)})
-        return found
-
-    monkeypatch.setattr(PlainItems, "sketch", counted)
-    content = json.dumps(ITEMS).encode() if name == "in.json" else jsonl(ITEMS)
-    content = gzip.compress(content) if name.endswith("gz") else content
-    dedupe(name, content, "--fields", "text")
-    assert counts == {"made": 4, "left": 0}
 
 
 def test_lines_of_a_plain_file_are_not_sent_to_other_processes(tmp_path):

@@ -75,12 +75,15 @@ numbers = st.one_of(st.integers(0, 9), st.integers(), st.booleans(), st.none(), 
 @target(
     st.sampled_from(
         [
-            *("shingles", "majority", "minhash", "bands", "common", "numbers"),
+            *("sketches", "minhash", "bands", "common", "compare", "numbers", "changes"),
             *("tokens", "page", "body", "markup"),
         ]
     ),
     st.lists(
-        st.one_of(buffers, numbers, st.tuples(numbers, numbers, numbers), st.lists(buffers)),
+        st.one_of(
+            *(buffers, numbers, st.tuples(numbers, numbers, numbers), st.lists(buffers)),
+            st.lists(st.binary(max_size=99)).map(tuple),
+        ),
         max_size=6,
     ),
     examples=100,

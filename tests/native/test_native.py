@@ -24,7 +24,7 @@ from scrapy_simhash.keys import bands as banding
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.measure import common, jaccard
 from scrapy_simhash.simhash.scheme import Sketch
-from scrapy_simhash.simhash.shingles import SECOND, Shingles, majority
+from scrapy_simhash.simhash.shingles import _SECOND, Shingles
 from scrapy_simhash.text.page import sketch as rest
 
 try:
@@ -195,13 +195,22 @@ def test_hashes_have_the_same_sketch(chosen):
 
 
 @needs_core
-@given(hashes.filter(len))
-@example(np.arange(70000, dtype=np.uint64) << np.uint64(47))
-@example(np.full(1 << 12, 2**64 - 1, np.uint64))
-def test_hashes_have_the_same_majority(chosen):
-    words = Shingles()._words(chosen)
-    low, high = COMPILED.majority(chosen, SECOND)
-    assert majority(words) == high << 64 | low
+@given(st.lists(texts | long_texts, max_size=9), st.binary(max_size=64))
+@example(
+    ["", "a", "a b", "e\u0301 f", "\ud800 g", "\u0344 h i", "★", " ".join(map(str, range(9999)))],
+    b"",
+)
+def test_many_texts_have_the_sketches_that_each_has_alone(given_texts, secret):
+    scheme = Shingles().keyed(secret)
+
+    def sketches():
+        made = scheme.sketch_all(given_texts)
+        return [(one.fingerprint, one.size, one.shingles.tolist()) for one in made]
+
+    pure, compiled = both(sketches)
+    assert pure == compiled
+    alone = [scheme.sketch(text) for text in given_texts]
+    assert [(one.fingerprint, one.size, one.shingles.tolist()) for one in alone] == pure
 
 
 @needs_core
@@ -232,7 +241,6 @@ def test_hashes_that_are_neither_sorted_nor_aligned_do_no_harm(data):
     whole = whole[: len(whole) // 8 * 8]
     assert len(COMPILED.minhash(whole)) == 256
     assert all(-1 <= one <= len(data) // 8 for one in COMPILED.common(whole, [data], 0.5))
-    assert len(COMPILED.majority(whole, 1)) == 2
     starts, orders, factors = banding._bins(12)
     assert len(COMPILED.bands(whole, starts, orders, factors, 3)) == 12
 
@@ -242,8 +250,8 @@ def test_many_shingles_that_somebody_has_brought_together_are_sorted():
     # One bucket takes them all: what the last letters of two long tokens change is chosen.
     table = np.arange(1 << 16, dtype=np.uint32)
     text = "".join(f"{chr(0x4E00 + at % 999)}{chr(0x4E00 + at // 999)}\0" for at in range(30000))
-    made = COMPILED.shingles(text, table, False, (2**63 + 1, 0, 9))
-    found = np.frombuffer(made, np.uint64).tolist()
+    (made,) = COMPILED.sketches((text.encode(),), table, False, (2**63 + 1, 0, 9), 0)
+    found = np.frombuffer(made, np.uint64)[2:].tolist()
     assert found == sorted(set(found))
     assert len(found) > 1900
 
@@ -257,28 +265,27 @@ HOW = (3, 5, 9)
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("shingles", ("a", b"", True, HOW)),
-        ("shingles", ("a", b"abc", True, HOW)),
-        ("shingles", (b"a", TABLE, True, HOW)),
-        ("shingles", ("a", TABLE, True, HOW[1:])),
-        ("shingles", ("a", TABLE[::2], True, HOW)),
-        ("shingles", ("a", TABLE, True, (3, 5, -1))),
-        ("shingles", ("a", TABLE, True, (3, 5, 0))),
-        ("shingles", ("a", TABLE, True, (3, 5, -(2**63)))),
-        ("shingles", ("a", TABLE, True, (3, 5, 2**63))),
-        ("shingles", ("a", TABLE, True, (3, 5, None))),
-        ("shingles", ("a", TABLE, True, None)),
-        ("shingles", ("a", bytes(4 * 0x110001), True, HOW)),
-        ("shingles", ("a", memoryview(bytes(9))[1:], True, HOW)),
+        ("sketches", ([b"a"], TABLE, True, HOW, 1)),
+        ("sketches", ((b"a", None), TABLE, True, HOW, 1)),
+        ("sketches", ((b"a",), TABLE, True, HOW, 1.5)),
+        ("sketches", ((b"a",), TABLE, True, HOW)),
+        ("sketches", ((b"a",), b"", True, HOW, 1)),
+        ("sketches", ((b"a",), b"abc", True, HOW, 1)),
+        ("sketches", (("a",), TABLE, True, HOW, 1)),
+        ("sketches", ((b"a",), TABLE, True, HOW[1:], 1)),
+        ("sketches", ((b"a",), TABLE[::2], True, HOW, 1)),
+        ("sketches", ((b"a",), TABLE, True, (3, 5, -1), 1)),
+        ("sketches", ((b"a",), TABLE, True, (3, 5, 0), 1)),
+        ("sketches", ((b"a",), TABLE, True, (3, 5, -(2**63)), 1)),
+        ("sketches", ((b"a",), TABLE, True, (3, 5, 2**63), 1)),
+        ("sketches", ((b"a",), TABLE, True, (3, 5, None), 1)),
+        ("sketches", ((b"a",), TABLE, True, None, 1)),
+        ("sketches", ((b"a",), bytes(4 * 0x110001), True, HOW, 1)),
+        ("sketches", ((b"a",), memoryview(bytes(9))[1:], True, HOW, 1)),
         ("tokens", ("a", b"abc", True)),
         ("tokens", (b"a", TABLE, True)),
         ("tokens", ("a", None, True)),
         ("tokens", (None, TABLE, True)),
-        ("majority", (b"", 1)),
-        ("majority", (None, 1)),
-        ("majority", (NUMBERS, 1.5)),
-        ("majority", (b"seven b", 1)),
-        ("majority", (NUMBERS, None)),
         ("minhash", ("text",)),
         ("minhash", (None,)),
         ("minhash", ()),
@@ -338,14 +345,21 @@ def test_several_threads_may_use_it_at_once():
 class Pure:
     """The pure path as a core, of a table and bins that are given."""
 
-    def shingles(self, text, table, normalised, how):
-        table = np.array(table, np.uint32)
-        if not normalised:
-            points = np.minimum([ord(character) for character in text], len(table) - 1)
-            return None if table[points].max() >= 1 << 30 else b""
+    def sketches(self, utf8, table, normalised, how, second):
+        given, table = [text.decode() for text in utf8], np.array(table, np.uint32)
         assert how == (*shingling._PUBLIC, shingling._WINDOW)
+        if not normalised:
+            ((text,), points) = given, [ord(character) for character in given[0]]
+            return [None if table[np.minimum(points, len(table) - 1)].max() >= 1 << 30 else text]
+        assert second == _SECOND
         with self.folding(table):
-            return shingles(text).tobytes()
+            made = [Shingles()._sketch(text) for text in given]
+        return [
+            (one.fingerprint or 0).to_bytes(16, sys.byteorder) + one.shingles.tobytes()
+            if one.size
+            else b""
+            for one in made
+        ]
 
     def tokens(self, text, table, normalised):
         assert normalised
@@ -368,11 +382,6 @@ class Pure:
             patch.setattr("scrapy_simhash.features.tokens.fold_table", lambda: table)
             yield
 
-    def majority(self, hashes, second):
-        assert second == SECOND
-        made = majority(Shingles()._words(np.frombuffer(hashes, np.uint64)))
-        return made & 2**64 - 1, made >> 64
-
     def minhash(self, hashes):
         return minhash(np.frombuffer(hashes, np.uint64))
 
@@ -388,13 +397,11 @@ class Pure:
         return common(mine, theirs, least)
 
     def numbers(self, text, _):
-        return numbering._numbers(numbering.plain(text.decode()))
+        return numbering._numbers(numbering.plain(text))
 
 
 def test_what_is_known_of_the_core_is_what_the_pure_path_makes():
-    # What is made of whole documents is compared in corpus/test_plain.py.
-    with path(None), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "_document", lambda _: native._KNOWN[-1])
+    with path(None):
         assert native._made(Pure()) == native._KNOWN
 
 
@@ -422,14 +429,12 @@ def test_the_environment_turns_it_off():
     "broken",
     [
         {"minhash": lambda _: bytes(256)},
-        {"majority": lambda *_: (0, 0)},
         {"bands": lambda *_: bytes(8)},
         {"common": lambda *_: 0},
         {"numbers": lambda *_: []},
-        {"documents": lambda *_: 6 * [b""]},
-        {"shingles": lambda *_: b""},
-        {"shingles": lambda *_: None},
-        {"shingles": lambda text, table: b""},
+        {"sketches": lambda *_: [b"", b""]},
+        {"sketches": lambda *_: [None]},
+        {"sketches": lambda texts, table: []},
     ],
 )
 def test_a_core_with_other_results_is_not_used_and_one_line_reports_it(broken, monkeypatch, caplog):

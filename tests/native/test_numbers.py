@@ -62,21 +62,23 @@ def test_all_characters_are_normalised_as_by_the_pure_path():
     for point in range(0x80, 0x20000):
         text = f"1{chr(point)}2 {chr(point)}-3"
         found = COMPILED.numbers(text.encode("utf-8", "surrogatepass"), False)
-        assert found is None or found == numbering._numbers(numbering.plain(text)), hex(point)
+        plain = numbering.without_times(numbering.plain(text))
+        assert found is None or found == numbering._numbers(plain), hex(point)
         assert found is not None or chr(point) not in "é’“–\xa0²…，中の한−Ж"
 
 
 def test_where_the_core_sees_no_digits_there_are_none():
     """A newer Unicode might have some; the core has no tables and depends on Python for them."""
-    digits = [point for point in range(0x80, 0x110000) if chr(point).isdecimal()]
-    left = [point for point in digits if COMPILED.numbers(f"{chr(point)} days ago", True) is None]
-    assert left == digits
+    for point in range(0x80, 0x110000):
+        if chr(point).isdecimal() and not "０" <= chr(point) <= "９":
+            assert COMPILED.numbers(f"{chr(point)} days ago".encode(), False) is None
 
 
 @pytest.mark.parametrize("text", numbering._SIGNS_OF_THAT)
 def test_relative_dates_are_left_to_the_pure_path(text):
     assert COMPILED.numbers(f"{text} 1".encode(), False) is None
     assert COMPILED.numbers(f"{text[1:]} 1".encode(), False) == ["1"]
+    assert COMPILED.numbers(f"{text} 1".encode(), True) == ["1"]
 
 
 @given(st.binary(max_size=99) | texts.map(lambda text: text.encode("utf-16", "replace")))
