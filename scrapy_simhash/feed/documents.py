@@ -13,11 +13,12 @@ from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.addresses import is_address, own_address
-from scrapy_simhash.item.content import MIN_PROSE, ItemContent, digest_on, read_facts, read_item
+from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
 from scrapy_simhash.item.digest import digest_of
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import is_encoded, is_markup
 from scrapy_simhash.item.names import Name, name_of
+from scrapy_simhash.item.prose import GLANCE, LOOK, MIN_PROSE
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.values import flat, read_fields
@@ -34,10 +35,10 @@ _NO_CRAWL: Any = {"since": math.inf, "now": -math.inf}
 
 _NO_FACTS = Facts()
 
-# Characters of a text that can be neither a date nor a value of few words, and of one that
-# `item.content` reads as a whole; the most characters and spaces of one that may tell its state.
-_SHORT, _WHOLE = 64, 65_536
-_LOOSE, _FEW_SPACES = 512, 8
+# Characters of a value that may be a date or a short one with tags, as in `item.content`.
+_SHORT = 64
+# Spaces of a value of one meaning, as there.
+_FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +183,11 @@ class ItemReader:
         read = read_fields(item)
         everything, inside = flat(read.tree), f"{name.text}."
         value = everything.get(name.text)
-        if type(value) is not str or not _SHORT < len(value) <= _WHOLE or read.unread:
+        if type(value) is not str or not _SHORT < len(value) <= LOOK or read.unread:
             return None
         if is_address(name, value) or any(other.startswith(inside) for other in everything):
             return None
-        if len(value) < _LOOSE and value.count(" ") > _FEW_SPACES:
+        if len(value) < GLANCE and value.count(" ") > _FEW:
             value = without_state(value)
         text = value.strip()
         if text[:1] in {"", "{", "["} or is_markup(value) or is_encoded(text):

@@ -34,8 +34,10 @@ ARRAY = ".json"
 
 _BRACE = ord("{")
 
-# From here on orjson may have rounded an integer; levels of nesting that both parsers read.
-_ROUNDED, _LEVELS = 2.0**63, 100
+# From here on a float of orjson may be an integer that it has rounded.
+_ROUNDED = 2.0**63
+# Levels of nesting that both parsers read.
+_LEVELS = 100
 
 
 class JsonLines(TextFile):

@@ -15,8 +15,8 @@ _MIN_LINE = 8
 GLANCE = 512
 # Characters that show it of nearly all.
 _START = 2048
-# Characters that are read for it.
-_LOOK = 65_536
+#: Characters that are read for it.
+LOOK = 65_536
 _TOKEN = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -41,4 +41,4 @@ def _count(text: str) -> int:
         return 0
     if text.isascii() and len(text) < 400 and len(_TOKEN.findall(text)) <= MIN_PROSE:
         return 0
-    return len(shingles(text[:_LOOK]))
+    return len(shingles(text[:LOOK]))
