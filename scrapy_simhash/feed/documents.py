@@ -106,15 +106,14 @@ class ItemReader:
         ignore: Sequence[str],
     ) -> list[Document | None]:
         name = self._prose_name()
+        prose = [self._read_prose(item, name) if item and name else None for item in items]
         read = [
-            None
-            if item is None
-            else (name and self._read_prose(item, name)) or self._read(item, ignore)
-            for item in items
+            one or (None if item is None else self._read(item, ignore))
+            for item, one in zip(items, prose, strict=True)
         ]
         sketches = self._sketches(read)
-        for place, (item, sketch) in enumerate(zip(items, sketches, strict=True)):
-            if name and item is not None and sketch.size < MIN_PROSE:
+        for place, item in enumerate(items):
+            if item is not None and prose[place] and sketches[place].size < MIN_PROSE:
                 # What looks like prose may be the same words again and again.
                 read[place] = self._read(item, ignore)
                 sketches[place : place + 1] = self._sketches(read[place : place + 1])

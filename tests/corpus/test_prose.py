@@ -38,6 +38,7 @@ def made(reader, items):
             *(document.sketch.fingerprint, document.sketch.size, document.key, document.url),
             *(document.listing, document.text, document.facts, document.digest, document.exact),
             *(document.published, document.canonical, document.token),
+            *(document.facts.names, document.facts.shown),
             None if document.sketch.shingles is None else document.sketch.shingles.tolist(),
         )
         for document in reader.documents(items, range(7, 7 + len(items)))
