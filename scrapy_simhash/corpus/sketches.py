@@ -301,10 +301,7 @@ class Sketches:
 
     def changes(self, number: int, earlier: int) -> Changes:
         """How the text of a document differs from that of an earlier one."""
-        tells_state = bool(self.rows["tells_state"][[number, earlier]].any())
-        return changes_of(
-            self.text(number) or "", self.text(earlier) or "", tells_state=tells_state
-        )
+        return changes_of(self.text(number) or "", self.text(earlier) or "")
 
     def order(self, reference: int = 0) -> NDArray[np.uint32]:
         """The numbers of the documents, preferred ones first; see `corpus.quality`.
