@@ -18,15 +18,15 @@ from scrapy_simhash.feed import documents, json_lines
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.json_lines import JsonLines
 from scrapy_simhash.feed.source import FeedError
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.item import content
-from scrapy_simhash.simhash.shingles import Shingles
 
 PROSE = prose("an article", 80)
 CHINESE = "镇上没有人知道是谁在前一天晚上关上了水闸，潮水退去以后，人们才看见堤坝上的裂缝。" * 2
 
 
 def reader_of(fields=("text",), least=8, most=10**6, **more):
-    plan = Plan.make(Shingles(), bytes(range(16)))
+    plan = Plan.make(Rule(), bytes(range(16)))
     return ItemReader(plan.scheme, plan.secret, ComparedFields(list(fields), **more), least, most)
 
 
@@ -214,7 +214,7 @@ def test_where_other_fields_matter_there_is_no_short_way(options):
 
 def sketcher_of(path, content=b""):
     path.write_bytes(content)
-    plan = Plan.make(Shingles(), bytes(range(16)))
+    plan = Plan.make(Rule(), bytes(range(16)))
     reader = ItemReader(plan.scheme, plan.secret, ComparedFields(["text"]), 8, 10**6)
     return Sketcher([JsonLines(path)], reader, plan, [])
 
