@@ -12,7 +12,6 @@ from typing import Any
 from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.addresses import is_address, own_address
 from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
 from scrapy_simhash.item.digest import digest_of
 from scrapy_simhash.item.facts import Facts
@@ -21,6 +20,7 @@ from scrapy_simhash.item.names import Name, name_of
 from scrapy_simhash.item.prose import GLANCE, LOOK, MIN_PROSE
 from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.item.state import without_state
+from scrapy_simhash.item.urls import is_url, own_url
 from scrapy_simhash.item.values import flat, read_fields
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, longest_text, sketch_all
 from scrapy_simhash.simhash.shingles import Shingles
@@ -38,7 +38,7 @@ _NO_FACTS = Facts()
 # Characters of a value that may be a date or a short one with tags, as in `item.content`.
 _SHORT = 64
 # Spaces of a value of one meaning, as there.
-_FEW = 8
+_FEW_SPACES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,27 +184,27 @@ class ItemReader:
         value = everything.get(name.text)
         if type(value) is not str or not _SHORT < len(value) <= LOOK or read.unread:
             return None
-        if is_address(name, value) or any(other.startswith(inside) for other in everything):
+        if is_url(name, value) or any(other.startswith(inside) for other in everything):
             return None
-        if len(value) < GLANCE and value.count(" ") > _FEW:
+        if len(value) < GLANCE and value.count(" ") > _FEW_SPACES:
             value = without_state(value)
         text = value.strip()
         if text[:1] in {"", "{", "["} or is_markup(value) or is_encoded(text):
             return None
-        if is_address(name, text):
+        if is_url(name, text):
             return None
         page = _page_of(item)
-        address = own_address(everything, page_url=page, key=None)
+        url = own_url(everything, page_url=page, key=None)
         marks = frozenset().union(*[name_of(other).marks for other in everything])
         return page, ItemContent(
             text=text,
             facts=_NO_FACTS,
-            address=address,
+            own_url=url,
             digest=digest_of(type(item).__name__, {name.text: value}, {}, (), self.secret),
-            names_page=False,
+            has_page_url=False,
             is_empty=False,
             published=published_first(everything) if "published" in marks else None,
-            canonical="canonical" in marks and is_canonical(everything, (page, address)),
+            canonical="canonical" in marks and is_canonical(everything, (page, url)),
         )
 
     def _read(self, item: Mapping[str, Any], ignore: Sequence[str]) -> tuple[str, ItemContent]:

@@ -127,7 +127,10 @@ def test_other_items_are_what_they_are(item):
 
 
 def test_the_bounds_are_those_of_the_long_way():
-    assert (documents._SHORT, documents._FEW) == (content._SHORT, content._FEW)
+    assert (documents._SHORT, documents._FEW_SPACES) == (
+        content._SHORT,
+        content._FEW_SPACES,
+    )
 
 
 pieces = st.sampled_from(
