@@ -13,12 +13,12 @@ from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
+from scrapy_simhash.item.declared import is_canonical, published_first
 from scrapy_simhash.item.digest import digest_of
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import is_encoded, is_markup
 from scrapy_simhash.item.names import Name, name_of
 from scrapy_simhash.item.prose import GLANCE, LOOK, MIN_PROSE
-from scrapy_simhash.item.quality import is_canonical, published_first
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.urls import is_url, own_url
 from scrapy_simhash.item.values import flat, read_fields
