@@ -6,13 +6,13 @@ from functools import partial
 
 import pytest
 
+from benchmarks.noisy import spiders
+from benchmarks.noisy.run import Measured, Outcome, crawl, find_kinds
+from benchmarks.noisy.site import Kind, Page
+from benchmarks.noisy.spiders import Item, Seen
+from benchmarks.noisy.words import Words
 from scrapy_simhash.history.advice import Advice, advise
 from scrapy_simhash.history.namespaces import choose_namespace
-from tests.noisy import spiders
-from tests.noisy.run import Measured, Outcome, crawl, find_kinds
-from tests.noisy.site import Kind, Page
-from tests.noisy.spiders import Item, Seen
-from tests.noisy.words import Words
 
 KINDS = {kind.name: kind for kind in find_kinds(["tuned"])["tuned"]}
 

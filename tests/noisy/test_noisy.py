@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.noisy.run import (
+from benchmarks.noisy.run import (
     Measured,
     Outcome,
     Tally,
@@ -18,9 +18,9 @@ from tests.noisy.run import (
     summed,
     table,
 )
-from tests.noisy.site import Kind, Page, copies_last
-from tests.noisy.spiders import SPIDERS
-from tests.noisy.words import Words, paras
+from benchmarks.noisy.site import Kind, Page, copies_last
+from benchmarks.noisy.spiders import SPIDERS
+from benchmarks.noisy.words import Words, paras
 
 KINDS = {kind.name: kind for kind in find_kinds(["tuned"])["tuned"]}
 #: Kinds of which something is lost today.

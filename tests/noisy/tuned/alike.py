@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.site import Kind, Page
-from tests.noisy.words import Words, british, paras, slug
+from benchmarks.noisy.site import Kind, Page
+from benchmarks.noisy.words import Words, british, paras, slug
 
 TERMS = {"title": "h1::text", "body": ".legal", "date": ".effective::text", "article": ".legal-page"}  # fmt: skip
 

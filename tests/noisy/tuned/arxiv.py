@@ -6,8 +6,8 @@ import datetime as dt
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.site import Kind, Page, copies_last
-from tests.noisy.words import Words
+from benchmarks.noisy.site import Kind, Page, copies_last
+from benchmarks.noisy.words import Words
 
 ABSTRACT = {"title": "h1.title::text", "body": "blockquote.abstract", "date": "meta[name=citation_date]::attr(content)", "updated": ".dateline::text", "category": ".primary-subject::text", "author": ".authors a::text", "article": "#abs"}  # fmt: skip
 SUBJECTS = {"math.CO": "Combinatorics", "cs.IR": "Information Retrieval", "physics.ao-ph": "Atmospheric Physics"}  # fmt: skip

@@ -6,8 +6,8 @@ import datetime as dt
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, paras
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, paras
 
 PORTAL = {"title": ".main-title::text", "body": "#artibody", "date": ".date-source .date::text", "author": ".show_author::text", "category": ".channel-path a::text", "views": ".read-count b::text", "comments": ".num::text", "article": ".main-content"}  # fmt: skip
 OTHER = {"title": "h1::text", "body": ".TRS_Editor", "date": ".info .time::text", "author": ".editor::text", "category": ".path a:nth-child(2)::text", "views": "#hits::text", "article": ".article"}  # fmt: skip

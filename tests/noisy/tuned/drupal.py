@@ -6,8 +6,8 @@ import datetime as dt
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.site import Kind, Page, shuffled
-from tests.noisy.words import Words, british, paras, slug
+from benchmarks.noisy.site import Kind, Page, shuffled
+from benchmarks.noisy.words import Words, british, paras, slug
 
 HOST = "https://www.fairham.example"
 NOTICE = {

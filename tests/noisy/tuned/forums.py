@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, paras, slug
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, paras, slug
 
 
 class Post(NamedTuple):

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, british, paras, slug
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, british, paras, slug
 
 CAREERS = {"title": ".job-header h1::text", "body": ".job-description", "date": ".posted-on::attr(data-date)", "category": ".job-department::text", "article": ".job-page"}  # fmt: skip
 BOARD = {"title": "h2.vacancy-title::text", "body": ".vacancy__copy", "date": ".vacancy__facts time::attr(datetime)", "views": ".vacancy__applied b::text", "updated": ".vacancy__age::text", "category": ".vacancy__sector::text", "article": ".vacancy"}  # fmt: skip

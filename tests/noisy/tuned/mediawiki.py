@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from random import Random
 
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, british
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, british
 
 DESKTOP = {"title": "#firstHeading .mw-page-title-main::text", "body": "#mw-content-text .mw-parser-output", "updated": "#footer-info-lastmod::text", "article": "#content"}  # fmt: skip
 MOBILE = {"title": "h1.section-heading span::text", "body": "#mw-content-text", "updated": ".last-modified-bar a::text", "article": "#content"}  # fmt: skip

@@ -6,8 +6,8 @@ import datetime as dt
 import json
 from random import Random
 
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, british, paras, slug
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, british, paras, slug
 
 FULL = {"title": ".c-article__title::text", "body": ".c-article__body", "date": ".c-article__date time::attr(datetime)", "author": ".c-article__author::text", "views": ".c-reads::text", "category": ".c-trail a:last-child::text", "comments": ".c-comments__count::text", "article": "article"}  # fmt: skip
 AMP = {"title": "h1.amp-title::text", "body": ".amp-body", "date": ".amp-date::text", "author": ".amp-author::text", "article": "article"}  # fmt: skip

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, paras, slug
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, paras, slug
 
 SHOPIFY = {"title": ".product__title h1::text", "body": ".product__description", "category": ".breadcrumb a:nth-child(2)::text", "stock": ".product__inventory::text", "comments": ".jdgm-prev-badge__text::text", "article": "main", "price": ".price-item--regular::text"}  # fmt: skip
 

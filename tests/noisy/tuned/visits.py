@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.site import Kind, Page
-from tests.noisy.words import Words, english, paras, slug
+from benchmarks.noisy.site import Kind, Page
+from benchmarks.noisy.words import Words, english, paras, slug
 
 WOO = {"title": "h1.product_title::text", "body": ".woocommerce-Tabs-panel--description", "price": "p.price bdi::text", "number": ".sku::text", "views": ".pvc-views::text", "stock": "p.stock::text", "category": ".posted_in a::text", "comments": ".woocommerce-review-link .count::text", "article": ".product"}  # fmt: skip
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Iterator
 from random import Random
 
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, british, english, paras, slug
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, british, english, paras, slug
 
 HERALD = {"title": "h1.headline::text", "body": "[data-module=ArticleBody]", "date": ".timestamp::attr(data-published)", "updated": ".timestamp .upd::text", "author": ".byline a::text", "comments": ".coral-count::text", "category": ".eyebrow a::text", "article": "article"}  # fmt: skip
 POST = {"title": "#story-headline::text", "body": ".story-text", "date": ".story-meta .when::text", "author": ".story-meta .who::text", "category": "ol.breadcrumb li:nth-child(2) a::text", "views": ".story-hits::text", "article": "#story"}  # fmt: skip

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, english, paras, slug
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, english, paras, slug
 
 NEWS = {
     "title": "h1.entry-title::text",

@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.aside._stories import ld, menu, og
-from tests.noisy.site import Kind, Page, shuffled
-from tests.noisy.words import Words, british, english, paras, slug
+from benchmarks.noisy.aside._stories import ld, menu, og
+from benchmarks.noisy.site import Kind, Page, shuffled
+from benchmarks.noisy.words import Words, british, english, paras, slug
 
 WEATHER = {"title": "h1.title::text", "body": ".report", "date": ".issued::text", "article": "main"}
 SKIES = [

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from tests.noisy.words import Words, slug
+from benchmarks.noisy.words import Words, slug
 
 
 class Story(NamedTuple):

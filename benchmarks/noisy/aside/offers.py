@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.aside._stories import ld, menu, og
-from tests.noisy.site import Kind, Page, shuffled
-from tests.noisy.words import Words, british, paras, slug
+from benchmarks.noisy.aside._stories import ld, menu, og
+from benchmarks.noisy.site import Kind, Page, shuffled
+from benchmarks.noisy.words import Words, british, paras, slug
 
 JOBS = ["Nurse (intensive care)", "Physiotherapist", "Kitchen assistant", "Medical secretary"]
 DUTIES = [

@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.aside._stories import Story, hexadecimal, ld, menu, some, stories
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, british, paras, slug
+from benchmarks.noisy.aside._stories import Story, hexadecimal, ld, menu, some, stories
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, british, paras, slug
 
 TYPO3 = {
     "title": "h1[itemprop=headline]::text",

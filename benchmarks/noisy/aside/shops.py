@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
-from tests.noisy.aside._stories import hexadecimal, ld, menu, og, some
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, english, paras, slug
+from benchmarks.noisy.aside._stories import hexadecimal, ld, menu, og, some
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, english, paras, slug
 
 
 class Product(NamedTuple):

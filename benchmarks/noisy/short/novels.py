@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.noisy.short._pieces import links, menu
-from tests.noisy.site import Kind, Page, shuffled
-from tests.noisy.words import Words
+from benchmarks.noisy.short._pieces import links, menu
+from benchmarks.noisy.site import Kind, Page, shuffled
+from benchmarks.noisy.words import Words
 
 BIQUGE = {"title": ".bookname h1::text", "body": "#content", "article": ".content_read"}
 OTHER = {"title": ".reader-main h1::text", "body": "#booktxt", "article": ".reader-main"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.aside._stories import Story, hexadecimal, ld, menu, og, some, stories
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, english, paras
+from benchmarks.noisy.aside._stories import Story, hexadecimal, ld, menu, og, some, stories
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, english, paras
 
 GHOST = {
     "title": "h1.gh-article-title::text",

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.noisy.short._pieces import counted, menu
-from tests.noisy.site import Kind, Page, shuffled
-from tests.noisy.words import Words, paras
+from benchmarks.noisy.short._pieces import counted, menu
+from benchmarks.noisy.site import Kind, Page, shuffled
+from benchmarks.noisy.words import Words, paras
 
 GITHUB = {"title": "article h1::text", "body": "article.markdown-body", "views": "#repo-stars-counter-star::text", "article": ".repository-content"}  # fmt: skip
 GITEA = {"title": ".markup h1::text", "body": ".markup.markdown", "views": ".repo-stars::text", "article": ".repository.file.list"}  # fmt: skip

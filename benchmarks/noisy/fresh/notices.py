@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.fresh.posts import links
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, british, paras, slug
+from benchmarks.noisy.fresh.posts import links
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, british, paras, slug
 
 PORTAL = {"title": "h1::text", "body": ".ad-description", "price": ".price-info::text", "place": ".main-info__title-minor::text", "number": ".reference::text", "updated": ".date-update-text::text", "views": ".stats-text b::text", "article": "main"}  # fmt: skip
 AGENCY = {"title": "h2.title-property::text", "body": ".descripcion", "price": ".precio::text", "place": ".zona::text", "article": ".ficha"}  # fmt: skip

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.noisy.short._pieces import counted, links, menu, post
-from tests.noisy.site import Kind, Page, shuffled
-from tests.noisy.words import Words, british, english, paras, slug
+from benchmarks.noisy.short._pieces import counted, links, menu, post
+from benchmarks.noisy.site import Kind, Page, shuffled
+from benchmarks.noisy.words import Words, british, english, paras, slug
 
 PRESS = {"title": "h1.entry-title::text", "body": ".entry-content", "date": "time::attr(datetime)", "author": ".author a::text", "comments": ".comments-link::text", "article": "article"}  # fmt: skip
 PORTAL = {"title": "h1::text", "body": ".story-body", "date": ".story-date::text", "views": ".shares::text", "article": ".story"}  # fmt: skip

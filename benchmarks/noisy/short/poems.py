@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.noisy.short._pieces import counted, links, menu
-from tests.noisy.site import Kind, Page, shuffled
-from tests.noisy.words import Words, english, slug
+from benchmarks.noisy.short._pieces import counted, links, menu
+from benchmarks.noisy.site import Kind, Page, shuffled
+from benchmarks.noisy.words import Words, english, slug
 
 GUSHI = {"title": ".cont h1::text", "body": ".contson", "author": ".source a::text", "views": ".good span::text", "article": ".sons"}  # fmt: skip
 HEXO = {"title": "h1.post-title::text", "body": ".post-body", "date": "time::attr(datetime)", "category": ".post-category a::text", "views": ".post-views-count::text", "article": "article"}  # fmt: skip

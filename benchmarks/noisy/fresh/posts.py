@@ -6,8 +6,8 @@ import datetime as dt
 import json
 from random import Random
 
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, english, paras, slug
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, english, paras, slug
 
 BLOGGER = {"title": "h3.post-title::text", "body": ".post-body", "date": "abbr.published::attr(title)", "comments": ".comment-link::text", "category": ".post-labels a::text", "article": ".post"}  # fmt: skip
 MOBILE = {"title": "h3.post-title::text", "body": ".post-body", "date": ".date-header span::text", "article": ".mobile-post-outer"}  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.noisy.words import Words
+from benchmarks.noisy.words import Words
 
 
 def post(words: Words, low: int, high: int) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from tests.noisy.fresh.posts import links
-from tests.noisy.site import Kind, Page, copies_last, shuffled
-from tests.noisy.words import Words, british, paras, slug
+from benchmarks.noisy.fresh.posts import links
+from benchmarks.noisy.site import Kind, Page, copies_last, shuffled
+from benchmarks.noisy.words import Words, british, paras, slug
 
 WIKI = {"title": "#title-text a::text", "body": "#main-content", "author": ".author a::text", "updated": ".last-modified::text", "category": "#breadcrumbs li:last-child a::text", "views": ".like-summary::text", "article": "#content"}  # fmt: skip
 GIT = {"title": "h1.home-panel-title::text", "body": ".file-content", "views": ".star-count::text", "article": "main"}  # fmt: skip

@@ -8,9 +8,9 @@ from __future__ import annotations
 from random import Random
 from typing import NamedTuple
 
-from tests.noisy.short._pieces import counted, links, menu, post
-from tests.noisy.site import Kind, Page, shuffled
-from tests.noisy.words import Words, paras
+from benchmarks.noisy.short._pieces import counted, links, menu, post
+from benchmarks.noisy.site import Kind, Page, shuffled
+from benchmarks.noisy.words import Words, paras
 
 WECHAT = {"title": "#activity-name::text", "body": "#js_content", "date": "#publish_time::text", "author": "#js_name::text", "article": "#page-content"}  # fmt: skip
 DISCUZ = {"title": "#thread_subject::text", "body": ".t_f", "date": ".authi em::attr(title)", "author": ".authi a::text", "views": ".hm .xi1::text", "category": "#pt a:last-of-type::text", "article": "#postlist"}  # fmt: skip

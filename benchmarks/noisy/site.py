@@ -1,7 +1,8 @@
 """What a kind of site is: pages as such a site makes them, and which of them show the same thing.
 
-A module of kinds has a tuple `KINDS`, and stands in `tuned/` (looked at while the rule is made) or
-in `aside/` (measured once, at the end). All its kinds are found by that. A kind is made like this::
+A module of kinds has a tuple `KINDS`, and stands in `tests/noisy/tuned/` (looked at while the rule
+is made) or in `aside/`, `fresh/` or `short/` (measured once, at the end). All its kinds are found
+by that. A kind is made like this::
 
     SELECTORS = {"title": "h1::text", "body": ".entry", "date": "time::attr(datetime)"}
 

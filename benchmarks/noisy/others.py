@@ -1,7 +1,7 @@
 """What other packages find on the same pages: the texts of trafilatura, compared by each.
 
     pip install -e '.[trafilatura]' --group benchmark
-    python -m tests.noisy.others --set aside
+    python -m benchmarks.noisy.others --set aside
 
 Kinds of which one page lists several things are left out.
 """
@@ -12,9 +12,9 @@ import argparse
 from collections.abc import Callable, Iterator
 
 from benchmarks.accuracy_parts.others import matchers, text_of
+from benchmarks.noisy.run import SETS, Measured, Outcome, find_kinds, table
+from benchmarks.noisy.site import Kind
 from benchmarks.peers import Matcher
-from tests.noisy.run import SETS, Measured, Outcome, find_kinds, table
-from tests.noisy.site import Kind
 
 
 def compare(kind: Kind, make: Callable[[], Matcher]) -> Iterator[Outcome]:

@@ -1,10 +1,10 @@
 """How much is found, and how much is lost, on sites as they are.
 
-    python -m tests.noisy --set tuned
-    python -m tests.noisy --kinds wordpress,drupal --spiders AL --wrong --why
-    python -m tests.noisy --setting SIMILARITY=.8
-    python -m tests.noisy --set all --different   # things that are alike, and all different
-    python -m tests.noisy --set all --spread 3    # a page of each thing, on one of three sites
+    python -m benchmarks.noisy --set tuned
+    python -m benchmarks.noisy --kinds wordpress,drupal --spiders AL --wrong --why
+    python -m benchmarks.noisy --setting SIMILARITY=.8
+    python -m benchmarks.noisy --set all --different   # things that are alike, and all different
+    python -m benchmarks.noisy --set all --spread 3    # a page of each thing, on one of three sites
 
 Every kind of site is crawled by every spider: items and pages go through the plugin's own code into
 an index of their own, in the order in which the kind gives them, and what is kept is stored. Each
@@ -29,17 +29,24 @@ from scrapy.http import HtmlResponse, Request
 from scrapy.utils.request import fingerprint
 from scrapy.utils.test import get_crawler
 
+from benchmarks.noisy.site import Kind, Page
+from benchmarks.noisy.spiders import SPIDERS, Seen
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page as Visited
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import BATCH, Index
-from tests.noisy.site import Kind, Page
-from tests.noisy.spiders import SPIDERS, Seen
 from tests.tracked import tracked
 
-SETS = ("tuned", "aside", "fresh", "short")
+#: The sets and their packages: the rule was made on the first one, which the tests use.
+SETS = {
+    "tuned": "tests.noisy.tuned",
+    "aside": "benchmarks.noisy.aside",
+    "fresh": "benchmarks.noisy.fresh",
+    "short": "benchmarks.noisy.short",
+}
+_ROOT = Path(__file__).parents[2]
 _PAIRS = 4  # of a kind and a spider that are printed
 
 
@@ -116,8 +123,8 @@ def find_kinds(names: Iterable[str]) -> dict[str, list[Kind]]:
     return {
         name: [
             kind
-            for path in sorted((Path(__file__).parent / name).glob("[a-z]*.py"))
-            for kind in import_module(f"tests.noisy.{name}.{path.stem}").KINDS
+            for path in sorted((_ROOT / SETS[name].replace(".", "/")).glob("[a-z]*.py"))
+            for kind in import_module(f"{SETS[name]}.{path.stem}").KINDS
         ]
         for name in names
     }
@@ -301,7 +308,7 @@ def _setting(given: str) -> tuple[str, str]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.noisy",
+        prog="python -m benchmarks.noisy",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

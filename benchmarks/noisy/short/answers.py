@@ -9,9 +9,9 @@ from __future__ import annotations
 import datetime as dt
 from random import Random
 
-from tests.noisy.short._pieces import counted, links, menu, post
-from tests.noisy.site import Kind, Page, shuffled
-from tests.noisy.words import Words, paras, slug
+from benchmarks.noisy.short._pieces import counted, links, menu, post
+from benchmarks.noisy.site import Kind, Page, shuffled
+from benchmarks.noisy.words import Words, paras, slug
 
 ASKED = {"title": "#question-header a::text", "body": ".js-post-body", "date": "[itemprop=dateCreated]::attr(datetime)", "views": "[title^=Viewed]::attr(title)", "comments": "[itemprop=answerCount]::text"}  # fmt: skip
 COPIED = {"title": "h1.title::text", "body": ".question-text, .answer-text", "date": ".asked::text"}

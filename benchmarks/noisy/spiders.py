@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from scrapy.http import HtmlResponse
 from scrapy.selector import Selector
 
-from tests.noisy.site import Page
+from benchmarks.noisy.site import Page
 
 Item = dict[str, Any]
 Spider = Callable[["Seen"], Item]

@@ -1,0 +1,3 @@
+from benchmarks.noisy.run import main
+
+main()

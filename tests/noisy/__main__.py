@@ -1,3 +1,0 @@
-from tests.noisy.run import main
-
-main()
