@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -346,57 +345,3 @@ def test_however_it_is_run_there_is_one_line_and_the_process_knows_that_it_faile
     assert message in ended.stderr
     assert "Traceback" not in ended.stderr
     assert "it was started" not in ended.stderr
-
-
-#: Each takes a while to import.
-UNUSED = {
-    "jinja2",
-    "numpy.random",
-    "psutil",
-    "rapidfuzz",
-    "rich",
-    "sqlalchemy.dialects.mysql",
-    "sqlalchemy.dialects.postgresql",
-    "sqlalchemy.orm",
-    "trafilatura",
-}
-STORING = """
-import json, sys
-import scrapy.crawler
-
-class Storing(scrapy.Spider):
-    name = "storing"
-    custom_settings = {
-        "ADDONS": {"scrapy_simhash.Addon": 500},
-        "FEEDS": {"items.jsonl": {"format": "jsonlines"}},
-        "SIMHASH_DATABASE_URL": "sqlite:///index.db",
-    }
-
-    async def start(self):
-        yield scrapy.Request("data:text/html,<title>a</title><p>some words of a page")
-
-    def parse(self, response):
-        yield {"title": response.css("title::text").get(), "text": "some words of an item"}
-
-process = scrapy.crawler.CrawlerProcess()
-process.crawl(Storing)
-process.start()
-print(json.dumps(list(sys.modules)))
-"""
-
-
-def test_a_crawl_imports_nothing_large_that_it_does_not_use(tmp_path):
-    (tmp_path / "script.py").write_text(STORING)
-    ended = subprocess.run(
-        [sys.executable, "script.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert (tmp_path / "items.jsonl").read_text().count("\n") == 1
-    imported = set(json.loads(ended.stdout))
-    assert {"numpy", "sqlalchemy.dialects.sqlite"} <= imported
-    assert UNUSED & imported == set()

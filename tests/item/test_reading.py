@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import subprocess
-import sys
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, make_dataclass
@@ -220,21 +218,3 @@ def test_any_plain_item_is_read_to_its_end(item: dict[str, Any]) -> None:
     tree, unread = read_fields(item)
     assert not unread
     assert tree.keys() == item.keys()
-
-
-def test_plain_items_are_read_without_scrapy() -> None:
-    program = (
-        "import sys\n"
-        "from scrapy_simhash.item.content import read_item\n"
-        "from scrapy_simhash.item.evidence import Relation\n"
-        "from scrapy_simhash.item.facts import conflict\n"
-        "item = {'title': 'Ferry', 'offers': [{'price': 3}], 'url': 'https://a.example/'}\n"
-        "content = read_item(item, page_url='https://a.example/', since=0, now=0)\n"
-        "conflict(content.facts, content.facts, frozenset({Relation.SAME_SITE}))\n"
-        "heavy = {'scrapy', 'twisted', 'sqlalchemy', 'itemadapter', 'lxml', 'jieba'}\n"
-        "print(*sorted(heavy & set(sys.modules)))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == ""
