@@ -57,8 +57,15 @@ def listed(response: Response) -> Iterator[Item]:
 
 
 def fetched(response: Response) -> Iterator[Item]:
+    """When an item was fetched, as spiders write it."""
     for item in single(response):
-        yield item | {"fetched": dt.datetime.now(dt.UTC).isoformat()}
+        now = dt.datetime.now(dt.UTC)
+        yield item | {
+            "fetched": now.isoformat(),
+            "seen": now,
+            "visited": now.timestamp(),
+            "found": now.strftime("%Y-%m-%d %H:%M:%S.%f"),
+        }
 
 
 def unreadable(response: Response) -> Iterator[Item]:
@@ -181,6 +188,18 @@ UNCHANGED = paragraphs(sentences("a text", 240))
 
 ACROSS_SITES = {
     "A story on a second site, under its own headline, author and date": two_sites(STORY, RETOLD),
+    "A story on another site under another headline, the item only a URL and a title": both(
+        page(TEXT, heading="A flood"),
+        page(TEXT, heading="The flood", site="another site"),
+        to=f"{TWO}/second",
+        read=titled,
+    ),
+    "A story with a long text of another site pasted below it as a comment": both(
+        page(LONG_TEXT),
+        page(OTHER_TEXT, f"<div class='comments'><div class='comment'>{LONG_TEXT}</div></div>"),
+        to=f"{TWO}/second",
+        read=stored,
+    ),
     "A press release on another site, with another id, section and view counter": two_sites(
         {"id": "417", "section": "Business", "views": "1042", "text": TEXT},
         {"id": "93", "section": "News", "views": "18", "text": TEXT},
@@ -210,6 +229,9 @@ ACROSS_SITES = {
     ),
     "The maker's description in a second shop, at a different price": two_sites(
         PRODUCT, PRODUCT | {"price": "€24.50"}
+    ),
+    "The maker's description in another shop, at another price without a currency": two_sites(
+        PRODUCT | {"price": "19.99"}, PRODUCT | {"price": "24.50"}
     ),
     "The maker's description in a second shop, of a model with a different number": two_sites(
         {"name": "Lamp 3", "text": TEXT}, {"name": "Lamp 4", "text": TEXT}
@@ -415,6 +437,7 @@ def entries(*numbers: int, query: str = "") -> list[str]:
 
 QUOTE = thing(author="A. Smith", text=sentences("a quote", 20))
 AUTHOR = thing(name="A. Smith", profile=f"{ONE}/author/smith")
+REVIEWS = [sentences(("a review", number), 20) for number in range(4)]
 PERSON = thing(name="A. Smith", role="member")
 
 LISTS = {
@@ -454,6 +477,34 @@ LISTS = {
     "A comment on a page of its own, below the article it belongs to": both(
         page(thing(title="A flood", text=TEXT)),
         page(TEXT, thing(author="B. Jones", comment="I have seen it too.")),
+    ),
+    "The article of a comment that was found on a page of its own": both(
+        page(TEXT, thing(author="B. Jones", comment="I have seen it too.")),
+        page(thing(title="A flood", text=TEXT)),
+    ),
+    "The reviews on a product's second page, below the same long text": both(
+        page(TEXT, thing(stars="5", text=REVIEWS[0]), thing(stars="4", text=REVIEWS[1])),
+        page(TEXT, thing(stars="5", text=REVIEWS[2]), thing(stars="4", text=REVIEWS[3])),
+        read=listed,
+    ),
+    "A post repeated on the next page of its thread": both(
+        page(*entries(1, 2)),
+        page(*entries(1, 3)),
+        read=listed,
+        about=lambda item: item["sku"] == "a1",
+    ),
+    "Notices under the URL of their page that differ in a number": Case(
+        [
+            {
+                f"{ONE}/notices": page(
+                    *(
+                        thing(url=f"{ONE}/notices", text=f"{TEXT}<p>It is case {number}.</p>")
+                        for number in (12, 13, 14)
+                    )
+                )
+            }
+        ],
+        read=listed,
     ),
     "A person on a second committee, a row that holds the URL of its page": both(
         page(PERSON, thing(name="B. Jones", role="chair"), heading="Planning"),
@@ -516,6 +567,9 @@ def contents(number: int) -> bytes:
 NOT_COMPARED = {
     "A page that the server sent as an error": both(
         Page(page(thing(**STORY)), status=404), Page(page(thing(**STORY)), status=404)
+    ),
+    "A page that the server could not make": both(
+        Page(page(thing(**STORY)), status=500), Page(page(thing(**STORY)), status=500)
     ),
     "An item with a value that can't be read": both(
         page(thing(**STORY)), page(thing(**STORY)), read=unreadable
@@ -580,7 +634,11 @@ MORE = [
         "read without the section",
     ),
     ("Another edition of a book with the same blurb", "kept", "`isbn`"),
-    ("A job ad that is the employer's long text but for the title", "kept", "`title`"),
+    (
+        "A job ad that is the employer's long text but for the title",
+        "kept",
+        "`title`; dropped with `SIMHASH_FIELDS = ['text']`",
+    ),
     ("A copy in which some minutes have passed", "dropped", '"3 minutes ago" is not a number'),
     (
         "A copy that says when its page was last modified",
@@ -680,4 +738,28 @@ MORE = [
         "dropped",
         "the main text is compared",
     ),
+    (
+        "A story on another site under another headline, the item only a URL and a title",
+        "dropped",
+        "the main text is compared",
+    ),
+    (
+        "A story with a long text of another site pasted below it as a comment",
+        "kept",
+        "a comment is not the main text",
+    ),
+    (
+        "The maker's description in another shop, at another price without a currency",
+        "kept",
+        "`price`",
+    ),
+    ("The article of a comment that was found on a page of its own", "kept", "another item"),
+    (
+        "The reviews on a product's second page, below the same long text",
+        "kept",
+        "not the entries' text",
+    ),
+    ("A post repeated on the next page of its thread", "dropped", "equal items"),
+    ("Notices under the URL of their page that differ in a number", "kept", "`(numbers)`"),
+    ("A page that the server could not make", "kept", "`error_page`"),
 ]

@@ -14,12 +14,12 @@ from hosts import serve_hosts
 from loopback import PageSpider, crawl
 from scrapy.utils.defer import deferred_f_from_coro_f
 from servers import cleared_database
-from visits import IN_ORDER
+from visits import IN_ORDER, claims_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from duplicate_cases import Case
+    from duplicate_cases import Case, Visit
     from hosts import Hosts
     from loopback import Crawl
 
@@ -64,7 +64,7 @@ class Reader(PageSpider):
     """Yields what a function reads from each page, and remembers from which."""
 
     name = "reader"
-    handle_httpstatus_list = (404,)
+    handle_httpstatus_list = (404, 500)
 
     def __init__(self, urls: list[str], read: Callable[..., Any]) -> None:
         super().__init__(urls)
@@ -86,12 +86,18 @@ def hosts_of(pages: Mapping[str, Any]) -> Hosts:
     return hosts
 
 
-async def crawls(case: Case, settings: Mapping[str, Any]) -> list[Crawl]:
+async def crawls(visits: Iterable[Visit], case: Case, settings: Mapping[str, Any]) -> list[Crawl]:
     done = []
-    for visit in case.visits:
+    for visit in visits:
         with serve_hosts(hosts_of(visit)) as through:
             done.append(await crawl(Reader, {**settings, **through}, list(visit), read=case.read))
     return done
+
+
+def kept_by(done: Crawl) -> list[bool]:
+    """Whether a crawl kept each of its items, in their order."""
+    kept = {id(item) for item in done.items}
+    return [id(item) in kept for _, item in done.crawler.spider.given]
 
 
 def verdicts(case: Case, done: list[Crawl]) -> set[str]:
@@ -131,11 +137,16 @@ def test_every_example_has_a_crawl_and_every_crawl_is_an_example():
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 @deferred_f_from_coro_f
 async def test_an_example_is_kept_or_dropped_for_the_reason_that_is_given(settings, example):
-    done = await crawls(CASES[example.name], settings)
-    assert verdicts(CASES[example.name], done) == {example.verdict}
+    case = CASES[example.name]
+    done = await crawls(case.visits, case, settings)
+    assert verdicts(case, done) == {example.verdict}
     counted = {name for one in done for name in one.stats}
     for reason in re.findall("`([^`]+)`", CHANGE.sub("", example.why)):
         assert counted & {f"kept/other_facts/{reason}", f"skipped/{reason}"}, reason
+    claims = claims_in(settings)
+    (again,) = await crawls(case.visits[-1:], case, settings)
+    assert kept_by(again) == kept_by(done[-1]), "the next crawl of the same pages keeps others"
+    assert claims_in(settings) == claims, "the next crawl of the same pages claims something new"
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: f"{change.setting} {change.name}")
@@ -144,5 +155,6 @@ async def test_a_setting_changes_the_verdict_on_an_example(settings, change):
     (before,) = (example.verdict for example in EXAMPLES if example.name == change.name)
     assert change.verdict != before
     name, _, value = change.setting.partition(" = ")
-    done = await crawls(CASES[change.name], settings | {name: ast.literal_eval(value)})
-    assert verdicts(CASES[change.name], done) == {change.verdict}
+    case = CASES[change.name]
+    done = await crawls(case.visits, case, settings | {name: ast.literal_eval(value)})
+    assert verdicts(case, done) == {change.verdict}

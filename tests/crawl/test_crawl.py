@@ -577,6 +577,10 @@ WRONG = {
     "SIMHASH_LOG_LEVEL": "LOUD",
     "SIMHASH_NAMESPACE": "{crawler}",
     "SIMHASH_FIELDS": [],
+    "SIMHASH_COMPARE": "pages",
+    "SIMHASH_FACTS": "sometimes",
+    "SIMHASH_IGNORE_FIELDS": 7,
+    "SIMHASH_KEY": 7,
     "SIMHASH_DATABASE_URL": "nonsense://",
     "SIMHASH_TIMEOUTS": 3,
 }

@@ -9,7 +9,7 @@ from hosts import serve_hosts
 from loopback import PageSpider, crawl
 from scrapy.utils.defer import deferred_f_from_coro_f
 from site_pages import layout, paragraphs, person, price, sentences, story, title
-from visits import claims_in, contents, on_both_engines
+from visits import claims_in, contents, crawl_twice, on_both_engines
 
 SHOP, TOWN = "http://shop.example", "http://town.example"
 
@@ -266,56 +266,6 @@ async def test_an_item_that_holds_more_than_facts_changes_with_its_page(settings
         assert len(done.items) == 1
 
 
-class TileSpider(PageSpider):
-    name = "tiles"
-
-    def parse(self, response):
-        for tile in response.css(".tile"):
-            yield {
-                "name": tile.css("b::text").get(),
-                "price": tile.css("i::text").get(),
-                "url": response.urljoin(tile.css("a::attr(href)").get()),
-            }
-
-
-def tiles(year: int, page: int) -> bytes:
-    listed = "".join(
-        f"<div class='tile'><a href='/p/{n}'>see</a><b>{title(n)}</b>"
-        f"<i>{price((n, year))}</i></div>"
-        for n in range(page * 10, page * 10 + 10)
-    )
-    return layout("shop", "Lamps", paragraphs(*story("about lamps", 120)) + listed)
-
-
-@on_both_engines
-@deferred_f_from_coro_f
-async def test_tiles_whose_prices_changed_are_all_kept_again(settings):
-    hosts = {}
-    with serve_hosts(hosts) as through:
-        for year in (1, 1, 2, 2, 1):
-            hosts["shop.example"] = {f"/c?page={page}": tiles(year, page) for page in range(2)}
-            urls = [f"{SHOP}/c?page={page}" for page in range(2)]
-            done = await crawl(TileSpider, settings | through, urls)
-            assert len({item["url"] for item in done.items}) == len(done.items) == 20
-
-
-@on_both_engines
-@deferred_f_from_coro_f
-async def test_unchanged_tiles_are_dropped_and_changed_ones_stored_where_that_is_asked_for(
-    settings,
-):
-    settings = settings | {"SIMHASH_KNOWN": "drop"}
-    hosts = {"shop.example": {f"/c?page={page}": tiles(1, page) for page in range(2)}}
-    with serve_hosts(hosts) as through:
-        urls = [f"{SHOP}/c?page={page}" for page in range(2)]
-        first = await crawl(TileSpider, settings | through, urls)
-        unchanged = await crawl(TileSpider, settings | through, urls[::-1])
-        hosts["shop.example"]["/c?page=1"] = tiles(2, 1)
-        changed = await crawl(TileSpider, settings | through, urls)
-    assert [len(done.items) for done in (first, unchanged, changed)] == [20, 0, 10]
-    assert unchanged.stats["same"] == 20
-
-
 class StockSpider(PageSpider):
     """Rows that name a person and what changes from day to day, and have no address."""
 
@@ -346,3 +296,30 @@ async def test_a_key_tells_whose_rows_they_are(settings):
         second = await crawl(StockSpider, settings | through, [f"{TOWN}/stock"])
     assert len(first.items) == 12
     assert sorted(item["who"] for item in second.items) == sorted(person(n) for n in range(3))
+
+
+class GroupSpider(PageSpider):
+    """Twenty groups of five on one page, each of which differs by a word from the others."""
+
+    name = "groups"
+
+    def parse(self, response):
+        for text in response.css("main li::text").getall():
+            yield {"text": text}
+
+
+@on_both_engines
+@deferred_f_from_coro_f
+async def test_equal_entries_listed_on_one_page_are_recognised_again_by_their_fields(settings):
+    def entry(group: int, number: int) -> str:
+        words = sentences(f"group {group}", 220).split()
+        words[number * 40] = f"other{'abcde'[number]}"
+        return " ".join(words)
+
+    listed = "".join(f"<li>{entry(group, n)}</li>" for n in range(5) for group in range(20))
+    settings = settings | {"SIMHASH_FIELDS": ["text"]}
+    with serve_hosts({"shop.example": {"/": layout("shop", "List", listed)}}) as through:
+        await crawl_twice(GroupSpider, settings | through, [f"{SHOP}/"], kept=20)
+        third = await crawl(GroupSpider, settings | through, [f"{SHOP}/"])
+    assert len(third.items) == 20
+    assert claims_in(settings) == 20
