@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import io
-import random
+import json
+import sys
 import tarfile
 from pathlib import Path
 
 import pytest
-from scrapy.http import HtmlResponse
 
-from benchmarks.accuracy_parts.catalogue import GENERATED, generate
+from benchmarks import accuracy
 from benchmarks.accuracy_parts.judges import PLUGIN
 from benchmarks.accuracy_parts.others import matchers, text_judges
-from benchmarks.accuracy_parts.packages import SITES, fetch
 from benchmarks.accuracy_parts.short import measure_class
 from benchmarks.accuracy_parts.sites import (
     Truth,
-    content_of,
     count_drops,
     read_site,
     visits_of_site,
 )
-from benchmarks.accuracy_parts.syndication import distinct, read_sources, syndication, text_in
-from benchmarks.accuracy_parts.tables import share, table
-from benchmarks.accuracy_parts.texts import EDITS, Pair, accepted, edited
-from benchmarks.accuracy_parts.visits import HALVES, Judged, Tally, Visit, half_of, tally
+from benchmarks.accuracy_parts.syndication import read_sources, syndication
+from benchmarks.accuracy_parts.texts import Pair, accepted
+from benchmarks.accuracy_parts.visits import HALVES, Judged, Tally, Visit, tally
 from benchmarks.accuracy_parts.wording import Writer
-from scrapy_simhash.text.html import parse_html
 
 WRITER = Writer("tests")
 ARTICLES = [[WRITER.prose(60) for _ in range(4)] for _ in range(8)]
@@ -65,18 +61,6 @@ class TestTally:
             (): Tally(copies=3, found=1, visits=6, wrong=2, things=3, lost=1)
         }
 
-    def test_classes_are_counted_apart_and_share_what_was_seen(self) -> None:
-        visits = [visit("a"), visit("a", kind="copy"), visit("b", kind="copy")]
-        counted = tally(visits, [Judged(None), Judged(0), Judged(None)], ("kind",))
-        assert counted[("page",)].copies == 0
-        assert counted[("copy",)] == Tally(copies=1, found=1, visits=2, wrong=0, things=1, lost=0)
-
-    def test_halves_are_of_about_a_size_and_stay_what_they_are(self) -> None:
-        halves = [half_of(f"{number}.html") for number in range(1000)]
-        assert 400 < halves.count("tuning") < 600
-        assert half_of("0.html") == "tuning"
-        assert half_of("1.html") == halves[1]
-
 
 @pytest.fixture(scope="module")
 def visits(tmp_path_factory: pytest.TempPathFactory) -> list[Visit]:
@@ -86,67 +70,6 @@ def visits(tmp_path_factory: pytest.TempPathFactory) -> list[Visit]:
 
 
 class TestSyndication:
-    def test_article_is_under_the_other_template_and_nothing_of_its_own(
-        self, visits: list[Visit]
-    ) -> None:
-        composed = [one for one in visits if one.kind == "syndicated"]
-        assert composed
-        for one in composed:
-            host = one.url.split("/")[2].removesuffix(".example")
-            content = text_in(parse_html(one.page or b""))
-            assert host != one.thing
-            assert f"section {host} 0" in content
-            assert f"section {one.thing} 0" not in content
-            assert all(text in content for text in ARTICLES[int(one.thing)])
-            assert not any(text in content for text in ARTICLES[int(host)])
-
-    def test_pages_are_read_as_what_they_say_they_are_written_in(self, tmp_path: Path) -> None:
-        heads = [
-            "<meta charset=gb2312>",
-            "<meta http-equiv=content-type content='a; charset=big5'>",
-        ]
-        pages = {
-            f"pages/zh/{n}.html": page_of(n, name="渡船").replace("<body", heads[n % 2] + "<body")
-            for n in range(8)
-        }
-        for one in syndication(read_sources(archive_of(tmp_path, pages)))["zh"]:
-            response = HtmlResponse(one.url, body=one.page)
-            assert one.text in " ".join(response.xpath("//text()").getall())
-            assert "渡船" in response.text
-
-    def test_template_and_article_are_of_one_half(self, visits: list[Visit]) -> None:
-        for one in visits:
-            host = one.url.split("/")[2].removesuffix(".example")
-            assert one.half == half_of(one.thing) == half_of(host)
-
-    def test_a_page_fetched_again_has_the_same_text_and_more(self, visits: list[Visit]) -> None:
-        again = [one for one in visits if one.kind == "fetched again"]
-        original = {one.thing: one for one in visits if one.kind == "original"}
-        assert len(again) == len(original) == 8
-        for one in again:
-            assert one.page != original[one.thing].page
-            assert one.url.split("/")[2] == original[one.thing].url.split("/")[2]
-            assert one.text in text_in(parse_html(one.page or b""))
-
-    def test_small_articles_comments_and_copies_are_left_out(self, tmp_path: Path) -> None:
-        links = "".join(f"<a href=/{n}>{WRITER.name(8)}</a>" for n in range(60))
-        pages = {
-            "pages/en/small.html": page_of(1, beside=links),
-            "pages/en/comments.html": page_of(2, name="comments "),
-            "pages/en/one.html": page_of(3),
-            "pages/en/same.html": page_of(3).replace("Site 3", "Copy"),
-            "pages/en/empty.html": "",
-        }
-        sources = list(read_sources(archive_of(tmp_path, pages)))
-        assert [source.name for source in sources] == ["one", "same"]
-        assert [source.name for source in distinct(sources)] == ["one"]
-        assert syndication(sources) == {"en": []}  # for want of another template
-
-    def test_two_runs_make_the_same(self, tmp_path: Path) -> None:
-        pages = {f"pages/en/{number}.html": page_of(number) for number in range(8)}
-        archive = archive_of(tmp_path, pages)
-        assert syndication(read_sources(archive)) == syndication(read_sources(archive))
-
     def test_plugin_finds_them_by_pages_and_by_items(self, visits: list[Visit]) -> None:
         for judge in PLUGIN:
             counted = tally(visits, judge.judge(visits), ())[()]
@@ -155,18 +78,6 @@ class TestSyndication:
 
 
 class TestSites:
-    def test_selector_takes_elements_and_texts(self) -> None:
-        root = parse_html(
-            "<body><div class=nav>Menu</div>Bare text<p>and a paragraph<script>x</script></p>"
-        )
-        found = content_of(root, "//body/node()[not(self::div)]")
-        assert found is not None
-        text, print_view = found
-        assert text == "Bare text and a paragraph"
-        assert b"Menu" not in print_view
-        assert b"Bare text" in print_view
-        assert content_of(root, "//main") is None
-
     @pytest.fixture
     def versions(self, tmp_path: Path) -> list[tuple[str, list]]:
         """Four pages, of which one changes, one goes and one comes."""
@@ -185,24 +96,6 @@ class TestSites:
             (folder / "empty.html").write_text("<main></main>")
             versions.append((version, list(read_site(folder, "//main"))))
         return versions
-
-    def test_copies_are_known_by_what_the_site_calls_its_content(
-        self, versions: list[tuple[str, list]]
-    ) -> None:
-        assert [len(pages) for _, pages in versions] == [4, 4]
-        visits = visits_of_site("manual", versions)
-        truth = Truth.of(visits)
-        new = {
-            one.url[-6:]: truth.nearest[number]
-            for number, one in enumerate(visits)
-            if one.kind == "new version"
-        }
-        assert new["a.html"] == new["b.html"] == 1
-        assert new["c.html"] < 0.5
-        assert new["e.html"] < 0.5
-        for number, one in enumerate(visits):
-            if one.kind in {"session", "print"}:
-                assert truth.nearest[number] == 1
 
     def test_what_is_lost_and_what_is_found(self, versions: list[tuple[str, list]]) -> None:
         visits = visits_of_site("manual", versions)[:8]
@@ -225,60 +118,10 @@ class TestSites:
             assert drops.again_found == drops.again > 0, judge.name
             assert drops.lost == drops.grey == 0, judge.name
 
-    def test_what_was_fetched_is_not_fetched_again(self, tmp_path: Path) -> None:
-        site = SITES[0]
-        pages = tmp_path / f"{site.package}-{site.versions[0]}" / "inside" / site.folder
-        pages.mkdir(parents=True)
-        assert fetch(site, site.versions[0], tmp_path) == pages
-        pages.rmdir()
-        with pytest.raises(OSError, match=f"has no folder {site.folder}"):
-            fetch(site, site.versions[0], tmp_path)
-
-
-class TestGenerated:
-    @pytest.mark.parametrize("kind", GENERATED, ids=lambda kind: kind.name)
-    def test_things_are_different_and_copies_say_what_they_copy(self, kind: object) -> None:
-        visits = generate(kind, 60)
-        things = [one for one in visits if one.kind == "thing"]
-        copies = [one for one in visits if one.kind != "thing"]
-        assert len({one.text for one in things}) == len(things) == 60
-        assert [one.kind for one in copies] == ["session", "category", "print"]
-        text = {one.thing: one.text for one in things}
-        assert all(one.thing in text for one in copies)
-        assert len({one.url for one in visits}) == len(visits)
-        assert generate(kind, 60) == visits
-
-    def test_common_words_are_in_every_page(self) -> None:
-        kind = next(kind for kind in GENERATED if kind.common == 80)
-        common = Writer(kind.name).prose(80)
-        assert all(common in (one.page or b"").decode() for one in generate(kind, 60))
-
 
 class TestTexts:
     A = " ".join(ARTICLES[0])
     B = " ".join(ARTICLES[1])
-
-    @pytest.mark.parametrize(("name", "edit", "share"), EDITS, ids=[name for name, _, _ in EDITS])
-    def test_edits_change_what_they_say(self, name: str, edit: object, share: float) -> None:
-        changed = edit(self.A, self.B, share, random.Random(1))
-        assert changed != self.A
-        before, after = self.A.split(), changed.split()
-        if "moved" in name:
-            assert sorted(before) == sorted(after)
-        elif "boilerplate" in name:
-            assert after[: len(before)] == before
-            assert len(changed) == len(self.A) + 1 + round(share * len(self.A))
-        elif "words" in name:
-            differing = sum(a != b for a, b in zip(before, after, strict=True))
-            assert 0 < differing <= round(share * len(before)) + 1
-
-    def test_similarity_of_edited_texts_is_the_true_one(self) -> None:
-        pairs = [Pair("en", "", HALVES[0], text, "", 0, 0) for text in (self.A, self.B)]
-        made = list(edited(pairs))
-        assert len(made) == 2 * len(EDITS)
-        moved = next(pair for pair in made if "moved" in pair.length)
-        assert 0.9 < moved.similarity < 1
-        assert all(0 < pair.similarity < 1 for pair in made)
 
     @pytest.mark.parametrize("name", matchers())
     def test_matchers_know_a_copy_from_another_text(self, name: str) -> None:
@@ -288,18 +131,20 @@ class TestTexts:
         assert not accepted(pair._replace(b=self.B), matcher)
 
 
-def test_tables() -> None:
-    assert table(["a", "b"], [[1, "x"]]) == "| a | b |\n| --- | --- |\n| 1 | x |"
-    assert share(1, 2) == "0.500 of 2"
-    assert share(0, 0) == "-"
-
-
-class TestShort:
-    def test_few_shingles_are_found_and_estimated_as_well_as_many(self) -> None:
-        few, many = (measure_class(least, 2 * least, 1, 200) for least in (16, 512))
-        assert min(few.found, few.near, many.found, many.near) > 0.9
-        assert max(few.error, many.error) < 0.03
-        assert max(few.distance_error, many.distance_error) < 0.07
-
-    def test_what_is_as_small_as_can_be_is_equal(self) -> None:
-        assert measure_class(8, 10, 1, 50) == (1, 1, 0, 0)
+def test_every_part_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = archive_of(tmp_path, {f"pages/en/{n}.html": page_of(n) for n in range(8)})
+    text = " ".join(ARTICLES[0])
+    row = {"lang": "en", "length": "50-200", "a": text, "b": text, "jaccard": 1.0}
+    (tmp_path / "pairs.jsonl").write_text(f"{json.dumps(row)}\n")
+    arguments = ["--pages", archive, "--pairs", tmp_path / "pairs.jsonl", "--sites", tmp_path]
+    parts = ["syndication", "generated", "pairs", "edits", "main text"]
+    some = ["--only", *parts, "--judges", "this", "--limit", 2, "--jobs", 1]
+    monkeypatch.setattr(sys, "argv", ["accuracy", *map(str, (*arguments, *some))])
+    accuracy.main()
+    out = capsys.readouterr().out
+    assert [line for line in out.splitlines() if line.startswith("## ")] == [
+        f"## {part}" for part in parts
+    ]
+    assert measure_class(8, 10, 1, 50) == (1, 1, 0, 0)  # few shingles
