@@ -52,39 +52,6 @@ def settings(tmp_path):
 # Pages and their items
 
 
-class ListSpider(PageSpider):
-    """Twenty products a page."""
-
-    def parse(self, response):
-        for number in range(20):
-            yield {"url": response.url, "product": number}
-
-
-@deferred_f_from_coro_f
-async def test_each_item_of_a_list_has_its_own_verdict_whatever_the_text_around_it(settings):
-    with serve({"/list": article(1), "/mirror": article(1, "mirror")}) as site:
-        first = await crawl(ListSpider, settings, [f"{site}/list"])
-        both = await crawl(ListSpider, settings, [f"{site}/list", f"{site}/mirror"])
-    assert first.stats["checked"] == first.stats["unique"] == 20
-    # They name their page, so that those of the mirror are others.
-    assert (both.stats["same"], both.stats["unique"]) == (20, 20)
-    assert both.drops == []
-    assert both.errors == 0
-
-
-@deferred_f_from_coro_f
-async def test_a_page_without_items_is_never_claimed(settings):
-    class Spider(PageSpider):
-        def parse(self, response):
-            if response.url.endswith("/item"):
-                yield {"url": response.url}
-
-    with serve({"/links": article(1), "/item": article(1)}) as site:
-        done = await crawl(Spider, settings, [f"{site}/links", f"{site}/item"])
-    assert done.urls == ["/item"]
-    assert done.stats["checked"] == 1
-
-
 @deferred_f_from_coro_f
 async def test_a_drop_has_a_reason_and_is_announced(settings):
     with serve({"/a": article(1), "/b": article(1)}) as site:
@@ -329,23 +296,6 @@ async def test_skip_leaves_out_the_page_with_its_callback_and_links(settings):
     assert done.stats["pages/skipped"] == 7
     assert done.stats["pages/skipped_after_callback"] == 2
     assert sorted(path_of(item["url"]) for item in done.announced) == ["/awaited", "/listed"]
-
-
-@deferred_f_from_coro_f
-async def test_skip_never_takes_a_page_that_was_read_for_its_links_for_one_with_an_item(settings):
-    class Spider(PageSpider):
-        def parse(self, response):
-            if response.url.endswith("/item"):
-                yield {"url": response.url}
-
-    settings = settings | {"SIMHASH_ON_DUPLICATE": "skip", "CONCURRENT_REQUESTS": 1}
-    pages = {"/links": article(1), "/copy": article(1), "/item": article(1)}
-    with serve(pages) as site:
-        done = await crawl(Spider, settings, [site + path for path in pages])
-        again = await crawl(Spider, settings | {"SIMHASH_KNOWN": "drop"}, [f"{site}/copy"])
-    assert done.urls == ["/item"]
-    assert "pages/skipped" not in done.stats
-    assert again.stats["pages/skipped"] == 1
 
 
 @deferred_f_from_coro_f
@@ -684,22 +634,6 @@ async def test_reset_forgets_what_was_seen(settings):
 
 
 # Again
-
-
-@deferred_f_from_coro_f
-async def test_a_second_crawl_stores_what_a_first_one_would_in_any_order(settings):
-    paths = [f"/{group}/{page}" for group in range(20) for page in range(3)]
-    with serve({path: article(path.split("/")[1], path) for path in paths}) as site:
-        urls = [site + path for path in paths]
-        first = await crawl(PageSpider, settings, urls)
-        again = await crawl(PageSpider, settings, urls[::-1])
-        unchanged = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop"}, urls)
-    assert len(first.items) == 20
-    assert sorted(url.split("/")[1] for url in again.urls) == sorted(map(str, range(20)))
-    assert (again.stats["changes/unchanged"], again.stats["duplicates"]) == (20, 40)
-    assert unchanged.items == []
-    assert unchanged.stats["same"] == 20
-    assert unchanged.crawler.stats.get_value("item_dropped_count") == 60
 
 
 @deferred_f_from_coro_f

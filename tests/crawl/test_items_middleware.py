@@ -10,7 +10,7 @@ import asyncio
 
 import pytest
 from hosts import serve_hosts
-from loopback import STORES, PageSpider, crawl, path_of
+from loopback import PageSpider, crawl, path_of
 from scrapy import Request
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
@@ -208,27 +208,6 @@ async def test_all_that_is_yielded_passes_at_once_and_keeps_its_order(settings):
         done = await crawl(Spider, settings | through, URLS[:1])
     assert Watch.seen == noticed == ["one", "/1", "/2", "two", "/3", "three", "/4"]
     assert [item["part"] for item in done.items] == ["one", "two", "three"]
-
-
-@deferred_f_from_coro_f
-async def test_items_of_start_and_of_errbacks_all_pass(settings):
-    class Spider(PageSpider):
-        async def start(self):
-            for part in range(3):
-                yield {"url": f"http://start.example/{part}", "part": f"start {part}"}
-            for path in ("missing", "gone"):
-                yield Request(f"{SITE}/{path}", errback=self.failed)
-
-        def failed(self, failure):
-            yield {"url": failure.request.url, "part": "failed"}
-            yield {"url": failure.request.url, "part": "noted"}
-
-    with serve_hosts({"site.example": {}}) as through:
-        for _ in range(2):
-            done = await crawl(Spider, settings | through | STORES)
-            assert len(done.items) == 7
-            assert done.crawler.stats.get_value("log_count/WARNING", 0) == 0
-            assert done.errors == 0
 
 
 @pytest.mark.parametrize("action", ["drop", "skip"])

@@ -38,15 +38,6 @@ def test_a_copy_of_what_was_not_claimed_is_compared_with_the_claims_alone() -> N
     ]
 
 
-def test_a_changed_version_is_the_same_and_claimed_and_an_unchanged_one_is_not() -> None:
-    seen = Seen()
-    first = Thing("a", 10)
-    assert seen.kept(first) == [first]
-    assert one(seen, first.again()) == ("same", False, None)
-    assert one(seen, replace(first.again(3), text=11)) == ("same", True, None)
-    assert one(seen, replace(first.again(4), facts=(("title", "new"),))) == ("same", True, None)
-
-
 def test_a_version_that_is_not_known_to_be_stored_is_claimed_again() -> None:
     seen = Seen()
     seen.meet(Thing("a"))
@@ -123,15 +114,6 @@ def test_own_of_this_visit_then_others_of_it_then_own_of_an_earlier_one() -> Non
     assert (decision.kind, decision.status) == ("unique", "moved")
 
 
-def test_an_own_claim_stands_for_one_document_of_a_visit() -> None:
-    seen = Seen()
-    row = Thing("row", 10)
-    assert len(seen.kept(row, row)) == 1
-    assert kinds(seen, row.again(), row.again()) == ["same", "duplicate"]
-    assert kinds(seen, row.again()) == ["duplicate"]
-    assert kinds(seen, row.again(3)) == ["same"]
-
-
 @pytest.mark.parametrize("batch", [1, 2])
 def test_a_changed_version_leaves_the_old_claim_to_what_equals_it(batch: int) -> None:
     """Of two things that a page lists one is new, and comes first: the other is no copy of it."""
@@ -202,15 +184,6 @@ def test_the_more_similar_one_is_the_match_however_near_another_fingerprint_is(
 # Documents that are compared as a whole
 
 
-def test_exact_documents_are_equal_or_others() -> None:
-    seen = Seen()
-    assert kinds(seen, *(Thing("x", number, exact=True) for number in (1, 2, 1))) == [
-        "unique",
-        "unique",
-        "duplicate",
-    ]
-
-
 def test_an_exact_document_and_a_text_are_never_compared() -> None:
     assert kinds(Seen(), Thing("a", 1, exact=True), Thing("a", 1), Thing("b", 1)) == [
         "unique",
@@ -245,22 +218,6 @@ def test_a_row_that_moved_is_known_by_its_new_address_from_then_on() -> None:
         (decision,) = seen.commit([row._replace(digest=bytes([thing.text]))], facts)
         assert decision.kind == kind
         seen.confirm()
-
-
-def test_an_item_that_names_its_page_is_another_on_another_page() -> None:
-    """Ann on two committees is two rows, at every visit."""
-
-    def ann(page: str, epoch: int) -> Thing:
-        facts = (("page", page),)
-        return Thing(f"Ann {page}", 7, facts, download=epoch, epoch=epoch, exact=True)
-
-    seen = Seen()
-    kinds_of = [one(seen, ann(page, 1))[0] for page in ("planning", "finance", "planning")]
-    assert kinds_of == ["unique", "unique", "duplicate"]
-    seen.confirm()
-    again = [one(seen, ann(page, 2))[0] for page in ("finance", "planning", "finance")]
-    assert again == ["same", "same", "duplicate"]
-    assert len(seen.claims) == 2
 
 
 def test_an_exact_document_whose_claim_is_not_known_to_be_stored_is_claimed_again() -> None:
@@ -371,19 +328,3 @@ def beside(size: int, **given: Any) -> Verdict:
         made={},
     )
     return decision
-
-
-# What is worth a claim where unchanged documents are dropped
-
-
-def test_with_drop_a_version_is_claimed_if_its_text_or_a_fact_has_changed() -> None:
-    seen = Seen(known="drop")
-    page = Thing("a", 10, facts=(("price", "€1"),))
-    seen.kept(page)
-    assert one(seen, page.again()) == ("same", False, None)
-    assert one(seen, replace(page.again(3), facts=(("price", "€2"),))) == ("same", True, None)
-    seen.confirm()
-    seen.settle()
-    assert one(seen, page.again(4)) == ("same", True, None), "it has changed back"
-    seen.confirm()
-    assert one(seen, replace(page.again(5), text=11)) == ("same", True, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from decided import Seen, Thing, facts_of, kinds, one
+from decided import Seen, Thing, kinds, one
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,39 +20,13 @@ PROSE = " ".join(f"word{number}" for number in range(400))
 # Things that are listed together
 
 
-def test_things_listed_on_one_page_under_other_addresses_are_different() -> None:
-    seen = Seen()
-    variants = [Thing(f"/p?colour={colour}", 10, listing=5) for colour in range(3)]
-    assert [one(seen, variant) for variant in variants] == [
-        ("unique", True, None),
-        ("unique", True, "(address)"),
-        ("unique", True, "(address)"),
-    ]
-    assert one(seen, variants[0])[0] == "duplicate", "under one address they are not"
-
-
 def test_a_thing_that_another_page_lists_under_another_address_is_a_duplicate() -> None:
     seen = Seen()
     seen.meet(Thing("/a", 10, listing=5))
     assert kinds(seen, Thing("/b", 10, listing=6), Thing("/c", 10)) == ["duplicate"] * 2
 
 
-def test_what_was_listed_together_once_is_listed_together_again() -> None:
-    seen = Seen()
-    variants = [Thing(f"/p?colour={colour}", 10, listing=5) for colour in range(3)]
-    seen.kept(*variants)
-    again = [replace(variant.again(), listing=9) for variant in variants[::-1]]
-    assert [one(seen, variant) for variant in again] == [("same", False, None)] * 3
-
-
 # Facts
-
-
-def test_a_new_fact_makes_another_thing_and_a_missing_one_does_not() -> None:
-    seen = Seen()
-    seen.meet(Thing("a", facts=(("title", "one"),)))
-    assert one(seen, Thing("b", facts=()))[0] == "duplicate"
-    assert one(seen, Thing("c", facts=(("prize", "first"), ("title", "one"))))[2] == "prize"
 
 
 def test_a_print_view_of_a_page_may_lack_what_its_items_of_a_list_may_not() -> None:
@@ -101,22 +75,6 @@ def test_facts_count_on_one_site_and_prices_everywhere_by_default(
             new = tuple((facts | {name: value}).items())
             kind = "unique" if differs else "duplicate"
             assert one(seen, Thing("b", facts=new, url=url)) == (kind, kind == "unique", differs)
-
-
-def test_numbers_of_the_text_are_facts_on_one_site() -> None:
-    seen = Seen()
-    (row, other, elsewhere), _ = seen.ask(Thing("a"), Thing("b"), Thing("c", url=B))
-    facts = [facts_of({}).with_numbers(text) for text in ("case 7 of 9", "case 8 of 9", "case 8")]
-    asked = [
-        row._replace(facts=fact.packed())
-        for row, fact in zip((row, other, elsewhere), facts, strict=True)
-    ]
-    decisions = seen.commit(asked, facts)
-    assert [(decision.kind, decision.differs) for decision in decisions] == [
-        ("unique", None),
-        ("unique", "(numbers)"),
-        ("duplicate", None),
-    ]
 
 
 def test_where_nothing_is_known_beside_the_text_it_decides_alone() -> None:

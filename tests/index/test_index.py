@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from claims import BITS, article, assert_no_trace, edited, flipped
+from claims import BITS, article, assert_no_trace, edited
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from servers import ENGINES
@@ -17,8 +16,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import FingerprintMismatch
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.simhash.scheme import Sketch, load_scheme
+from scrapy_simhash.simhash.scheme import load_scheme
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
@@ -51,24 +49,6 @@ def test_a_near_duplicate_is_found_with_what_it_is_a_duplicate_of(db: Database) 
     assert len(index) == 1
 
 
-def test_a_different_text_is_unique(db: Database) -> None:
-    index = Index(db)
-    verdicts = index.claim_many([{"text": article(n), "key": str(n)} for n in range(150)])
-    assert [verdict.kind for verdict in verdicts] == ["unique"] * 150
-    assert len(index) == 150
-    assert len({verdict.claim.id for verdict in verdicts if verdict.claim}) == 150
-
-
-def test_verdicts_of_many_claims_stand_in_their_order(db: Database) -> None:
-    index = Index(db)
-    texts = [article(n // 2) for n in range(200)]
-    verdicts = index.claim_many([{"text": text, "key": str(n)} for n, text in enumerate(texts)])
-    assert [verdict.kind for verdict in verdicts] == ["unique", "duplicate"] * 100
-    assert [verdict.match.key for verdict in verdicts[1::2] if verdict.match] == [
-        str(n) for n in range(0, 200, 2)
-    ]
-
-
 def test_a_released_claim_leaves_no_trace(db: Database) -> None:
     index = Index(db)
     first = index.claim(article(1), key="a")
@@ -76,36 +56,6 @@ def test_a_released_claim_leaves_no_trace(db: Database) -> None:
     assert_no_trace(db)
     assert len(index) == 0
     assert index.claim(article(1), key="b").kind == "unique"
-
-
-def test_releasing_twice_is_releasing_once(db: Database) -> None:
-    index = Index(db)
-    first, second = index.claim(article(1), key="a"), index.claim(article(2), key="b")
-    index.release(first)
-    index.release(first)
-    assert len(index) == 1
-    assert index.claim(article(2), key="c").match.claim == second.claim.id
-
-
-def test_a_match_tells_whether_it_is_stored(db: Database) -> None:
-    index = Index(db)
-    first = index.claim(article(1), key="a")
-    assert index.claim(article(1), key="b").match.pending
-    index.confirm(first)
-    assert not index.claim(article(1), key="b").match.pending
-
-
-def test_what_is_confirmed_after_its_claim_was_lost_is_claimed_again(db: Database) -> None:
-    """Somebody who took the run for dead released it; but its item was stored after all."""
-    index = Index(db)
-    first = index.claim(article(1), key="a")
-    index.release(first)
-    index.confirm(first)
-    met = index.claim(article(1), key="b")
-    assert met.kind == "duplicate"
-    assert not met.match.pending
-    index.confirm(first)
-    assert len(index) == 1
 
 
 def test_a_stored_claim_is_matched_before_a_nearer_pending_one(
@@ -138,19 +88,6 @@ def test_nearest_of_a_text(db: Database) -> None:
 
 
 # Distances
-
-
-@pytest.mark.parametrize("k", [0, 1, 3, 6, 8])
-def test_a_distance_of_k_is_found_and_one_more_is_not(blocks: Callable[..., Index], k: int) -> None:
-    index = blocks(rule=Rule(distance=k))
-    rng = random.Random(k)
-    for seed in range(20):
-        base = rng.getrandbits(BITS)
-        assert index.claim(base, key=f"base {seed}").kind == "unique"
-        found = index.claim(flipped(base, k, seed), key=f"near {seed}")
-        assert found.kind == "duplicate"
-        assert found.match.distance == k
-        assert index.claim(flipped(base, k + 1, seed), key=f"far {seed}").kind == "unique"
 
 
 def test_every_pair_within_the_distance_is_found(blocks: Callable[..., Index]) -> None:
@@ -263,29 +200,6 @@ def test_what_has_no_fingerprint_is_never_claimed(db: Database, content: str | N
         assert verdict.kind == "skipped"
         assert verdict.reason == "no_text"
     assert len(index) == 0
-
-
-def test_of_few_features_only_an_equal_fingerprint_counts(db: Database) -> None:
-    index = Index(db, rule=Rule(similarity=0.7))
-    short = "seven words that hardly say much here"
-    index.claim(short, key="a")
-    assert index.claim(short.upper(), key="b").kind == "duplicate"
-    sketch = index.scheme.sketch(short)
-    assert sketch.size < 8
-    near = Sketch(sketch.fingerprint ^ 1, sketch.size, sketch.shingles)
-    assert index.execute([Document(near, "c")])[0].kind == "unique"
-    assert index.execute([Document(Sketch(near.fingerprint ^ 2, 8, near.shingles), "d")])[
-        0
-    ].kind == ("unique")
-
-
-def test_of_eight_features_a_distance_counts(db: Database) -> None:
-    index = Index(db, rule=Rule(similarity=0.7))
-    sketch = index.scheme.sketch("nine words that just about say enough right here")
-    assert sketch.size == 8
-    index.execute([Document(sketch, "a")])
-    near = Sketch(sketch.fingerprint ^ 1, sketch.size, sketch.shingles)
-    assert index.execute([Document(near, "b")])[0].kind == "duplicate"
 
 
 def test_skipped_documents_keep_their_place_in_a_batch(db: Database) -> None:

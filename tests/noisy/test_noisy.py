@@ -15,10 +15,9 @@ from benchmarks.noisy.run import (
     measure,
     report,
     spread,
-    summed,
     table,
 )
-from benchmarks.noisy.site import Kind, Page, copies_last
+from benchmarks.noisy.site import Kind, Page
 from benchmarks.noisy.spiders import SPIDERS
 from benchmarks.noisy.words import Words, paras
 
@@ -86,13 +85,6 @@ class TestTally:
         outcomes = [Outcome(visit, None, "") for visit in visits]
         assert Measured("a kind", "A", outcomes).tally.copies == 0
 
-    def test_a_table_has_a_row_for_each_kind_and_two_for_all(self):
-        measured = measure(Kind("twins", twins), "AB", {}, 3)
-        line = "-" * len("recall of all copies")
-        assert [row.split()[1] for row in table(measured, "AB")] == [
-            *("kind", line, "twins", "recall", "things"),
-        ]
-
     def test_of_things_that_are_only_alike_the_share_that_was_dropped_is_told(self):
         one, two, three = page("1"), page("2"), page("3")
         alike = Measured("alike", "A", [Outcome(one, None, ""), Outcome(two, one, ".9")])
@@ -113,15 +105,6 @@ class TestMeasure:
         (measured,) = measure(Kind("twins", twins), "A", {"MIN_FEATURES": "10_000"}, 2)
         assert {why for _, _, why in measured.outcomes} == {"not compared: too_short"}
 
-    def test_cards_are_items_of_their_own(self):
-        cards = "".join(f"<div id='n{n}'><a href='/{n}'>Lamp {n}</a></div>" for n in range(3))
-        listed = [
-            Page("https://a.example/", cards.encode(), str(n), {"link": "a::attr(href)"}, f"#n{n}")
-            for n in range(3)
-        ]
-        (measured,) = measure(Kind("cards", lambda *_: listed), "C", {})
-        assert summed([measured]) == Tally(things=3)
-
 
 class TestKinds:
     def test_kinds_without_copies(self):
@@ -135,10 +118,6 @@ class TestKinds:
         assert pages == kind.pages(4)
         assert len({one.thing for one in pages}) == 4
         assert len({(one.url, one.card, one.crawl) for one in pages}) == len(pages)
-
-    def test_copies_last(self):
-        pages = [page("1"), page("1b", "1"), page("2"), page("2b", "2")]
-        assert copies_last(pages) == [pages[0], pages[2], pages[1], pages[3]]
 
     def test_copies_are_found_and_nothing_is_lost(self):
         kind = KINDS["WordPress: newspaper, parameters"]
