@@ -2,189 +2,43 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import json
-from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
 
+from duplicate_lists import LATER, LISTS
+from duplicate_pages import (
+    LONG_TEXT,
+    ONE,
+    OTHER_TEXT,
+    PRODUCT,
+    RETOLD,
+    STORY,
+    TEXT,
+    TWO,
+    UNCHANGED,
+    Case,
+    api,
+    beside,
+    both,
+    changed,
+    chapter,
+    contents,
+    everything,
+    fetched,
+    links_of,
+    one_site,
+    page,
+    raw_title,
+    stored,
+    terms_of,
+    thing,
+    tiles,
+    titled,
+    town,
+    two_sites,
+    unreadable,
+)
 from loopback import Page
-from site_pages import bare, layout, paragraphs, sentences, story, title
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from scrapy.http import Response
-
-    Item = dict[str, Any]
-
-#: Pages by their addresses, in the order in which they are fetched.
-Visit = dict[str, bytes | Page]
-
-ONE, TWO = "http://one.example", "http://two.example"
-TEXT = paragraphs(*story("a story", 240))
-OTHER_TEXT = paragraphs(*story("another story", 240))
-LONG_TEXT = paragraphs(*story("a long story", 960))
-
-
-class Case(NamedTuple):
-    """What a crawl finds, and which part of it an example is about.
-
-    Attributes:
-        visits: the crawls, one after the other. The example is about what is found after the first
-            page of the first crawl.
-        read: what a spider makes of a page.
-        about: whether the example is about an item.
-    """
-
-    visits: list[Visit]
-    read: Callable[[Response], Iterator[Item]]
-    about: Callable[[Item], bool] = bool
-
-
-def single(response: Response) -> Iterator[Item]:
-    """The fields that are marked as such on a page, and its address."""
-    for item in listed(response):
-        yield item | {"url": response.url}
-
-
-def listed(response: Response) -> Iterator[Item]:
-    """Likewise of each thing on a page, without the address of the page."""
-    for thing in response.css(".thing"):
-        yield {
-            field.attrib["data-name"]: "\n".join(field.css("::text").getall())
-            for field in thing.css(".field")
-        }
-
-
-def fetched(response: Response) -> Iterator[Item]:
-    """When an item was fetched, as spiders write it."""
-    for item in single(response):
-        now = dt.datetime.now(dt.UTC)
-        yield item | {
-            "fetched": now.isoformat(),
-            "seen": now,
-            "visited": now.timestamp(),
-            "found": now.strftime("%Y-%m-%d %H:%M:%S.%f"),
-        }
-
-
-def unreadable(response: Response) -> Iterator[Item]:
-    for item in single(response):
-        yield item | {"parser": object()}
-
-
-def titled(response: Response) -> Iterator[Item]:
-    yield {"url": response.url, "title": response.css("h1::text").get()}
-
-
-def everything(response: Response) -> Iterator[Item]:
-    yield {"url": response.url, "text": " ".join(response.xpath("//body//text()").getall())}
-
-
-def raw_title(response: Response) -> Iterator[Item]:
-    for item in single(response):
-        yield item | {"title": response.css("title::text").get()}
-
-
-def stored(response: Response) -> Iterator[Item]:
-    yield {"url": response.url, "html": response.text}
-
-
-def answered(response: Response) -> Iterator[Item]:
-    """What an API answers, and its address."""
-    yield response.json() | {"url": response.url}
-
-
-def api(first: Item, second: Item) -> Case:
-    """Two answers of an API."""
-    pages = (Page(json.dumps(item).encode(), "application/json") for item in (first, second))
-    return both(*pages, read=answered)
-
-
-def thing(**fields: str) -> str:
-    """A thing with fields that a spider can read."""
-    inside = (
-        f"<div class='field' data-name='{name}'>{value}</div>" for name, value in fields.items()
-    )
-    return f"<div class='thing'>{''.join(inside)}</div>"
-
-
-def page(*things: str, heading: str = "A heading", site: str = "a site") -> bytes:
-    return layout(site, heading, "".join(things))
-
-
-def beside(seed: str, views: int) -> str:
-    """What changes around a text."""
-    related = "".join(f"<li><a href='/{n}'>{sentences((seed, n), 8)}</a></li>" for n in range(6))
-    return f"<aside><p>Read {views} times</p><ul>{related}</ul></aside>"
-
-
-def tiles(seed: str) -> str:
-    """Products in a list of links."""
-    names = (sentences((seed, number), 6) for number in range(40))
-    return f"<ul>{''.join(f'<li><a href=/{seed}/p>{name}</a></li>' for name in names)}</ul>"
-
-
-def town(name: str) -> str:
-    """The place of a job in JSON-LD."""
-    job = {"@type": "JobPosting", "jobLocation": {"address": {"addressLocality": name}}}
-    return f"<script type='application/ld+json'>{json.dumps(job)}</script>"
-
-
-def chapter(site: str) -> str:
-    """A text in Chinese that is the same on all sites, with lines that name this one."""
-    drawn = Random("a chapter")
-    sentences = [
-        "".join(chr(drawn.randrange(0x4E00, 0x9000)) for _ in range(23)) for _ in range(12)
-    ]
-    for place in (9, 4):
-        sentences.insert(place, f"一秒记住本站网址www.{site}，更新最快")
-    return "。".join(sentences)
-
-
-def contents(number: int, *, with_others: bool) -> str:
-    """The list of what is in a part of a manual, or of all parts, of which one is in detail."""
-    detail = "".join(
-        f"<dt><a href='/{n}'>{title((number, n), 3)}</a> {sentences((number, n), 8)}</dt>"
-        for n in range(16)
-    )
-    rows = (f"<dl><dt><a href='/p{n}'>{sentences(n, 12)}</a></dt></dl>" for n in range(40))
-    return f"<div><dl>{detail}</dl>{''.join(rows) if with_others else ''}</div>"
-
-
-def both(first: bytes, second: bytes, *, to: str = f"{ONE}/second", **more: Any) -> Case:
-    """One page, and then another one."""
-    return Case([{f"{ONE}/first": first, to: second}], **{"read": single} | more)
-
-
-def one_site(first: Mapping[str, str], second: Mapping[str, str], **more: Any) -> Case:
-    """Two pages of one site, of a thing each."""
-    return both(page(thing(**first)), page(thing(**second)), **more)
-
-
-def two_sites(first: Mapping[str, str], second: Mapping[str, str], **more: Any) -> Case:
-    """A page of one site and one of another, of a thing each."""
-    elsewhere = page(thing(**second), heading="Another heading", site="another site")
-    return both(page(thing(**first)), elsewhere, to=f"{TWO}/second", **more)
-
-
-def changed(every: int) -> str:
-    """The text with one word in so many changed."""
-    words = sentences("a text", 240).split()
-    for place in range(every // 2, len(words), every):
-        words[place] = words[place][::-1] + "x"
-    return paragraphs(" ".join(words))
-
-
-def terms_of(firm: str) -> str:
-    """Paragraphs that name a firm."""
-    return paragraphs(*(f"{firm} {sentences(number, 60)}" for number in range(8)))
-
-
-STORY = {"title": "A flood", "author": "A. Smith", "date": "2024-05-01", "text": TEXT}
-RETOLD = {"title": "The flood", "author": "B. Jones", "date": "2024-05-03", "text": TEXT}
-PRODUCT = {"name": "A lamp", "price": "€19.99", "text": TEXT}
-UNCHANGED = paragraphs(sentences("a text", 240))
+from site_pages import bare, paragraphs, sentences
 
 ACROSS_SITES = {
     "A story on a second site, under its own headline, author and date": two_sites(STORY, RETOLD),
@@ -416,154 +270,6 @@ ON_ONE_SITE = {
     ),
 }
 
-
-def products(*numbers: int, price: str = "€19.99", **more: str) -> list[str]:
-    return [
-        thing(name=f"Lamp {number}", price=price, url=f"{ONE}/p/{number}", **more)
-        for number in numbers
-    ]
-
-
-def entries(*numbers: int, query: str = "") -> list[str]:
-    return [
-        thing(
-            sku=f"a{number}",
-            url=f"{ONE}/e/{number}{query}",
-            text=paragraphs(sentences(number, 60)),
-        )
-        for number in numbers
-    ]
-
-
-QUOTE = thing(author="A. Smith", text=sentences("a quote", 20))
-AUTHOR = thing(name="A. Smith", profile=f"{ONE}/author/smith")
-REVIEWS = [sentences(("a review", number), 20) for number in range(4)]
-PERSON = thing(name="A. Smith", role="member")
-
-LISTS = {
-    "The products of a category's second page, below the same long paragraph": both(
-        page(TEXT, *products(1, 2, 3)), page(TEXT, *products(4, 5, 6)), read=listed
-    ),
-    "The variants of a product, listed under its description, with a URL each": Case(
-        [
-            {
-                f"{ONE}/p/1": page(
-                    *(
-                        thing(name="A lamp", url=f"{ONE}/p/1?colour={colour}", text=TEXT)
-                        for colour in ("red", "blue", "green")
-                    )
-                )
-            }
-        ],
-        read=listed,
-    ),
-    "A product listed again, under the same URL at the same price": both(
-        page(*products(1, 2)), page(*products(1, 2), heading="Offers"), read=listed
-    ),
-    "A product listed again at another price": both(
-        page(*products(1, 2)), page(*products(1, 2, price="€24.50"), heading="Offers"), read=listed
-    ),
-    "A quote found again on another page, an item without a URL": both(
-        page(QUOTE, thing(author="B. Jones", text="Less is more.")),
-        page(QUOTE, heading="Quotes of A. Smith"),
-        read=listed,
-    ),
-    "An author repeated beside another article": both(
-        page(thing(title="A flood", text=TEXT), AUTHOR),
-        page(thing(title="A fire", text=OTHER_TEXT), AUTHOR),
-        read=listed,
-        about=lambda item: "name" in item,
-    ),
-    "A comment on a page of its own, below the article it belongs to": both(
-        page(thing(title="A flood", text=TEXT)),
-        page(TEXT, thing(author="B. Jones", comment="I have seen it too.")),
-    ),
-    "The article of a comment that was found on a page of its own": both(
-        page(TEXT, thing(author="B. Jones", comment="I have seen it too.")),
-        page(thing(title="A flood", text=TEXT)),
-    ),
-    "The reviews on a product's second page, below the same long text": both(
-        page(TEXT, thing(stars="5", text=REVIEWS[0]), thing(stars="4", text=REVIEWS[1])),
-        page(TEXT, thing(stars="5", text=REVIEWS[2]), thing(stars="4", text=REVIEWS[3])),
-        read=listed,
-    ),
-    "A post repeated on the next page of its thread": both(
-        page(*entries(1, 2)),
-        page(*entries(1, 3)),
-        read=listed,
-        about=lambda item: item["sku"] == "a1",
-    ),
-    "Notices under the URL of their page that differ in a number": Case(
-        [
-            {
-                f"{ONE}/notices": page(
-                    *(
-                        thing(url=f"{ONE}/notices", text=f"{TEXT}<p>It is case {number}.</p>")
-                        for number in (12, 13, 14)
-                    )
-                )
-            }
-        ],
-        read=listed,
-    ),
-    "A person on a second committee, a row that holds the URL of its page": both(
-        page(PERSON, thing(name="B. Jones", role="chair"), heading="Planning"),
-        page(PERSON, thing(name="C. Brown", role="chair"), heading="Finance"),
-    ),
-}
-
-LATER = {
-    "A page that did not change": Case(
-        [{f"{ONE}/1": page(thing(**STORY))}, {f"{ONE}/1": page(thing(**STORY))}], single
-    ),
-    "A page whose text was revised a little": Case(
-        [
-            {f"{ONE}/1": page(thing(text=UNCHANGED))},
-            {f"{ONE}/1": page(thing(text=changed(60)))},
-        ],
-        single,
-    ),
-    "A product whose price changed": Case(
-        [
-            {f"{ONE}/1": page(thing(**PRODUCT))},
-            {f"{ONE}/1": page(thing(**PRODUCT | {"price": "€24.50"}))},
-        ],
-        single,
-    ),
-    "A copy of a page, crawled after it as in the first crawl": Case(
-        [
-            {f"{ONE}/1": page(thing(**STORY))},
-            {f"{ONE}/1": page(thing(**STORY)), f"{ONE}/1?sid=4f2a": page(thing(**STORY))},
-        ],
-        single,
-        about=lambda item: "sid" in item["url"],
-    ),
-    "The entries of a list, one place further down": Case(
-        [
-            {f"{ONE}/": page(*entries(1, 2, 3))},
-            {f"{ONE}/": page(*entries(0, 1, 2)), f"{ONE}/?page=2": page(*entries(3))},
-        ],
-        listed,
-    ),
-    "The entries of a list, a text each, under other URLs": Case(
-        [
-            {f"{ONE}/": page(*entries(1, 2, 3))},
-            {f"{ONE}/": page(*entries(1, 2, 3, query="?sid=4f2a"))},
-        ],
-        listed,
-    ),
-}
-
-
-def contents(number: int) -> bytes:
-    """A page of links, whose only text is a line on rights."""
-    found = "".join(
-        f"<li><a href='/{number}/{n}'>{sentences((number, n), 4)}</a></li>" for n in range(60)
-    )
-    rights = paragraphs(sentences("rights", 24))
-    return bare(f"Contents {number}", f"<ul>{found}</ul><div>{rights}</div>")
-
-
 NOT_COMPARED = {
     "A page that the server sent as an error": both(
         Page(page(thing(**STORY)), status=404), Page(page(thing(**STORY)), status=404)
@@ -575,7 +281,7 @@ NOT_COMPARED = {
         page(thing(**STORY)), page(thing(**STORY)), read=unreadable
     ),
     "A table of contents with a line of text below its links": both(
-        contents(1), contents(2), read=stored
+        links_of(1), links_of(2), read=stored
     ),
     "A page that a script fills in the browser": both(
         bare("Loading", "<div id='app'></div>"),
@@ -585,181 +291,3 @@ NOT_COMPARED = {
 }
 
 CASES: Mapping[str, Case] = ACROSS_SITES | ON_ONE_SITE | LISTS | LATER | NOT_COMPARED
-
-#: Examples that the page leaves out: what comes, its verdict, and the reason.
-MORE = [
-    ("A copy whose item has its rank in a list", "dropped", "ranks and counts tell its state"),
-    ("The entries of a list, one place further down", "kept", "recognised by their URLs"),
-    (
-        "A press release on another site, with another id, section and view counter",
-        "dropped",
-        "same text",
-    ),
-    (
-        "A copy on another site with a note of twenty words above the text",
-        "dropped",
-        "words were added",
-    ),
-    ("A report of the same event in other words", "kept", "another text"),
-    (
-        "A print view, its title marked as such, of a page without a main heading",
-        "dropped",
-        "the mark is no part of the title",
-    ),
-    (
-        "The maker's description in another shop, at the same price written otherwise",
-        "dropped",
-        "€19.99 is 19,99 EUR",
-    ),
-    ("A shop with a price, then the maker's page, which has none", "dropped", "nothing new"),
-    (
-        'An offer without an amount, such as "sold out", then another shop with a price',
-        "kept",
-        "`price`: another offer",
-    ),
-    (
-        "The maker's description in another shop, the other price a whole number called `value`",
-        "dropped",
-        "[a limit](#limits)",
-    ),
-    (
-        "The maker's description in another shop, the other price on the page but not in the item",
-        "kept",
-        "`page:price`",
-    ),
-    ("The same page under a session id", "dropped", "only the URL differs"),
-    (
-        "A copy with another section in its `<title>`, which the item holds",
-        "dropped",
-        "read without the section",
-    ),
-    ("Another edition of a book with the same blurb", "kept", "`isbn`"),
-    (
-        "A job ad that is the employer's long text but for the title",
-        "kept",
-        "`title`; dropped with `SIMHASH_FIELDS = ['text']`",
-    ),
-    ("A copy in which some minutes have passed", "dropped", '"3 minutes ago" is not a number'),
-    (
-        "A copy that says when its page was last modified",
-        "dropped",
-        "nor is the date of the last change",
-    ),
-    (
-        "A copy in which more readers were counted",
-        "kept",
-        '`(numbers)`: [a limit](#limits), as "read by" is no word for counts',
-    ),
-    (
-        "A copy that the site has filed elsewhere as well",
-        "dropped",
-        "no category under the same title",
-    ),
-    (
-        "Another story from a JSON API under the same title, its text in HTML",
-        "kept",
-        "another text",
-    ),
-    (
-        "A job ad of another town, the town only in the page's markup for machines",
-        "kept",
-        "`page:addressLocality`",
-    ),
-    ("A copy with another number of views in a table of the page", "dropped", "state"),
-    ("A copy whose item says when it was fetched", "dropped", "times during the crawl are ignored"),
-    ("A copy with its date in words, without the time", "dropped", "the same day"),
-    ("The same text at another time of the day", "kept", "`date`"),
-    ("A copy with more comments and a later date of change", "dropped", 'state, like "5 days ago"'),
-    ("A stored page, as markup, with another date beside its heading", "kept", "`page:time`"),
-    (
-        "A stored page, as markup, with another price in its markup for machines",
-        "kept",
-        "`page:price`",
-    ),
-    ("A product listed again at another price", "kept", "the items differ"),
-    ("A quote found again on another page, an item without a URL", "dropped", "equal items"),
-    ("An author repeated beside another article", "dropped", "equal items; the article is kept"),
-    ("A comment on a page of its own, below the article it belongs to", "kept", "`comment`"),
-    (
-        "A person on a second committee, a row that holds the URL of its page",
-        "kept",
-        "the URL differs",
-    ),
-    ("A page whose text was revised a little", "kept", "a new version"),
-    ("A product whose price changed", "kept", "a new version"),
-    (
-        "The maker's description in another shop, under another name",
-        "dropped",
-        "[a limit](#limits)",
-    ),
-    ("A page that a script fills in the browser", "kept", "`no_text`"),
-    ("A copy whose item has a field less", "dropped", "nothing is new"),
-    (
-        "A part of a manual, shown in detail in the contents of all parts",
-        "kept",
-        "the contents are more than that part",
-    ),
-    ("A page at a print URL with another number in its text", "kept", "`(numbers)`"),
-    (
-        "A chapter of a novel with lines that name its site",
-        "dropped",
-        "such lines are no part of the text",
-    ),
-    ("A copy on another site in which one word in sixty was changed", "dropped", "similarity .94"),
-    (
-        "A copy from a JSON API, its text in HTML",
-        "dropped",
-        "the text of the HTML is compared, as there is no page",
-    ),
-    ("An item with a value that can't be read", "kept", "`unreadable`"),
-    ("A page that the server sent as an error", "kept", "`error_page`"),
-    (
-        "A category under the same title and paragraph, with other products",
-        "kept",
-        "`(rest of the page)`",
-    ),
-    ("A copy whose item has a field more", "kept", "`award`: a new field"),
-    (
-        "A copy of a page, crawled after it as in the first crawl",
-        "dropped",
-        "a copy in both crawls",
-    ),
-    ("The entries of a list, a text each, under other URLs", "kept", "[moved](recrawls.md)"),
-    ("A meeting of another month with the same agenda", "kept", "`date`"),
-    ("The maker's page, which has no price, then a shop with one", "kept", "`price`"),
-    ("A product listed again, under the same URL at the same price", "dropped", "equal items"),
-    (
-        "A tour on a second site: its own title and day, a different number in its text",
-        "kept",
-        "`(numbers)`",
-    ),
-    (
-        "A copy with other related pages, the item all text of its page",
-        "dropped",
-        "the main text is compared",
-    ),
-    (
-        "A story on another site under another headline, the item only a URL and a title",
-        "dropped",
-        "the main text is compared",
-    ),
-    (
-        "A story with a long text of another site pasted below it as a comment",
-        "kept",
-        "a comment is not the main text",
-    ),
-    (
-        "The maker's description in another shop, at another price without a currency",
-        "kept",
-        "`price`",
-    ),
-    ("The article of a comment that was found on a page of its own", "kept", "another item"),
-    (
-        "The reviews on a product's second page, below the same long text",
-        "kept",
-        "not the entries' text",
-    ),
-    ("A post repeated on the next page of its thread", "dropped", "equal items"),
-    ("Notices under the URL of their page that differ in a number", "kept", "`(numbers)`"),
-    ("A page that the server could not make", "kept", "`error_page`"),
-]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
-from duplicate_cases import CASES, MORE
+from duplicate_cases import CASES
+from duplicate_examples import MORE
 from hosts import serve_hosts
 from loopback import PageSpider, crawl
 from scrapy.utils.defer import deferred_f_from_coro_f
@@ -19,7 +20,7 @@ from visits import IN_ORDER, claims_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from duplicate_cases import Case, Visit
+    from duplicate_pages import Case, Visit
     from hosts import Hosts
     from loopback import Crawl
 

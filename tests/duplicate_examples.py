@@ -1,0 +1,181 @@
+"""Examples that docs/duplicates.md leaves out."""
+
+from __future__ import annotations
+
+#: Examples that the page leaves out: what comes, its verdict, and the reason.
+MORE = [
+    ("A copy whose item has its rank in a list", "dropped", "ranks and counts tell its state"),
+    ("The entries of a list, one place further down", "kept", "recognised by their URLs"),
+    (
+        "A press release on another site, with another id, section and view counter",
+        "dropped",
+        "same text",
+    ),
+    (
+        "A copy on another site with a note of twenty words above the text",
+        "dropped",
+        "words were added",
+    ),
+    ("A report of the same event in other words", "kept", "another text"),
+    (
+        "A print view, its title marked as such, of a page without a main heading",
+        "dropped",
+        "the mark is no part of the title",
+    ),
+    (
+        "The maker's description in another shop, at the same price written otherwise",
+        "dropped",
+        "€19.99 is 19,99 EUR",
+    ),
+    ("A shop with a price, then the maker's page, which has none", "dropped", "nothing new"),
+    (
+        'An offer without an amount, such as "sold out", then another shop with a price',
+        "kept",
+        "`price`: another offer",
+    ),
+    (
+        "The maker's description in another shop, the other price a whole number called `value`",
+        "dropped",
+        "[a limit](#limits)",
+    ),
+    (
+        "The maker's description in another shop, the other price on the page but not in the item",
+        "kept",
+        "`page:price`",
+    ),
+    ("The same page under a session id", "dropped", "only the URL differs"),
+    (
+        "A copy with another section in its `<title>`, which the item holds",
+        "dropped",
+        "read without the section",
+    ),
+    ("Another edition of a book with the same blurb", "kept", "`isbn`"),
+    (
+        "A job ad that is the employer's long text but for the title",
+        "kept",
+        "`title`; dropped with `SIMHASH_FIELDS = ['text']`",
+    ),
+    ("A copy in which some minutes have passed", "dropped", '"3 minutes ago" is not a number'),
+    (
+        "A copy that says when its page was last modified",
+        "dropped",
+        "nor is the date of the last change",
+    ),
+    (
+        "A copy in which more readers were counted",
+        "kept",
+        '`(numbers)`: [a limit](#limits), as "read by" is no word for counts',
+    ),
+    (
+        "A copy that the site has filed elsewhere as well",
+        "dropped",
+        "no category under the same title",
+    ),
+    (
+        "Another story from a JSON API under the same title, its text in HTML",
+        "kept",
+        "another text",
+    ),
+    (
+        "A job ad of another town, the town only in the page's markup for machines",
+        "kept",
+        "`page:addressLocality`",
+    ),
+    ("A copy with another number of views in a table of the page", "dropped", "state"),
+    ("A copy whose item says when it was fetched", "dropped", "times during the crawl are ignored"),
+    ("A copy with its date in words, without the time", "dropped", "the same day"),
+    ("The same text at another time of the day", "kept", "`date`"),
+    ("A copy with more comments and a later date of change", "dropped", 'state, like "5 days ago"'),
+    ("A stored page, as markup, with another date beside its heading", "kept", "`page:time`"),
+    (
+        "A stored page, as markup, with another price in its markup for machines",
+        "kept",
+        "`page:price`",
+    ),
+    ("A product listed again at another price", "kept", "the items differ"),
+    ("A quote found again on another page, an item without a URL", "dropped", "equal items"),
+    ("An author repeated beside another article", "dropped", "equal items; the article is kept"),
+    ("A comment on a page of its own, below the article it belongs to", "kept", "`comment`"),
+    (
+        "A person on a second committee, a row that holds the URL of its page",
+        "kept",
+        "the URL differs",
+    ),
+    ("A page whose text was revised a little", "kept", "a new version"),
+    ("A product whose price changed", "kept", "a new version"),
+    (
+        "The maker's description in another shop, under another name",
+        "dropped",
+        "[a limit](#limits)",
+    ),
+    ("A page that a script fills in the browser", "kept", "`no_text`"),
+    ("A copy whose item has a field less", "dropped", "nothing is new"),
+    (
+        "A part of a manual, shown in detail in the contents of all parts",
+        "kept",
+        "the contents are more than that part",
+    ),
+    ("A page at a print URL with another number in its text", "kept", "`(numbers)`"),
+    (
+        "A chapter of a novel with lines that name its site",
+        "dropped",
+        "such lines are no part of the text",
+    ),
+    ("A copy on another site in which one word in sixty was changed", "dropped", "similarity .94"),
+    (
+        "A copy from a JSON API, its text in HTML",
+        "dropped",
+        "the text of the HTML is compared, as there is no page",
+    ),
+    ("An item with a value that can't be read", "kept", "`unreadable`"),
+    ("A page that the server sent as an error", "kept", "`error_page`"),
+    (
+        "A category under the same title and paragraph, with other products",
+        "kept",
+        "`(rest of the page)`",
+    ),
+    ("A copy whose item has a field more", "kept", "`award`: a new field"),
+    (
+        "A copy of a page, crawled after it as in the first crawl",
+        "dropped",
+        "a copy in both crawls",
+    ),
+    ("The entries of a list, a text each, under other URLs", "kept", "[moved](recrawls.md)"),
+    ("A meeting of another month with the same agenda", "kept", "`date`"),
+    ("The maker's page, which has no price, then a shop with one", "kept", "`price`"),
+    ("A product listed again, under the same URL at the same price", "dropped", "equal items"),
+    (
+        "A tour on a second site: its own title and day, a different number in its text",
+        "kept",
+        "`(numbers)`",
+    ),
+    (
+        "A copy with other related pages, the item all text of its page",
+        "dropped",
+        "the main text is compared",
+    ),
+    (
+        "A story on another site under another headline, the item only a URL and a title",
+        "dropped",
+        "the main text is compared",
+    ),
+    (
+        "A story with a long text of another site pasted below it as a comment",
+        "kept",
+        "a comment is not the main text",
+    ),
+    (
+        "The maker's description in another shop, at another price without a currency",
+        "kept",
+        "`price`",
+    ),
+    ("The article of a comment that was found on a page of its own", "kept", "another item"),
+    (
+        "The reviews on a product's second page, below the same long text",
+        "kept",
+        "not the entries' text",
+    ),
+    ("A post repeated on the next page of its thread", "dropped", "equal items"),
+    ("Notices under the URL of their page that differ in a number", "kept", "`(numbers)`"),
+    ("A page that the server could not make", "kept", "`error_page`"),
+]

@@ -1,0 +1,141 @@
+"""Examples of docs/duplicates.md: lists of things, and later crawls."""
+
+from __future__ import annotations
+
+from duplicate_pages import (
+    ONE,
+    OTHER_TEXT,
+    PRODUCT,
+    STORY,
+    TEXT,
+    UNCHANGED,
+    Case,
+    both,
+    changed,
+    entries,
+    listed,
+    page,
+    products,
+    single,
+    thing,
+)
+from site_pages import sentences
+
+QUOTE = thing(author="A. Smith", text=sentences("a quote", 20))
+AUTHOR = thing(name="A. Smith", profile=f"{ONE}/author/smith")
+REVIEWS = [sentences(("a review", number), 20) for number in range(4)]
+PERSON = thing(name="A. Smith", role="member")
+
+LISTS = {
+    "The products of a category's second page, below the same long paragraph": both(
+        page(TEXT, *products(1, 2, 3)), page(TEXT, *products(4, 5, 6)), read=listed
+    ),
+    "The variants of a product, listed under its description, with a URL each": Case(
+        [
+            {
+                f"{ONE}/p/1": page(
+                    *(
+                        thing(name="A lamp", url=f"{ONE}/p/1?colour={colour}", text=TEXT)
+                        for colour in ("red", "blue", "green")
+                    )
+                )
+            }
+        ],
+        read=listed,
+    ),
+    "A product listed again, under the same URL at the same price": both(
+        page(*products(1, 2)), page(*products(1, 2), heading="Offers"), read=listed
+    ),
+    "A product listed again at another price": both(
+        page(*products(1, 2)), page(*products(1, 2, price="€24.50"), heading="Offers"), read=listed
+    ),
+    "A quote found again on another page, an item without a URL": both(
+        page(QUOTE, thing(author="B. Jones", text="Less is more.")),
+        page(QUOTE, heading="Quotes of A. Smith"),
+        read=listed,
+    ),
+    "An author repeated beside another article": both(
+        page(thing(title="A flood", text=TEXT), AUTHOR),
+        page(thing(title="A fire", text=OTHER_TEXT), AUTHOR),
+        read=listed,
+        about=lambda item: "name" in item,
+    ),
+    "A comment on a page of its own, below the article it belongs to": both(
+        page(thing(title="A flood", text=TEXT)),
+        page(TEXT, thing(author="B. Jones", comment="I have seen it too.")),
+    ),
+    "The article of a comment that was found on a page of its own": both(
+        page(TEXT, thing(author="B. Jones", comment="I have seen it too.")),
+        page(thing(title="A flood", text=TEXT)),
+    ),
+    "The reviews on a product's second page, below the same long text": both(
+        page(TEXT, thing(stars="5", text=REVIEWS[0]), thing(stars="4", text=REVIEWS[1])),
+        page(TEXT, thing(stars="5", text=REVIEWS[2]), thing(stars="4", text=REVIEWS[3])),
+        read=listed,
+    ),
+    "A post repeated on the next page of its thread": both(
+        page(*entries(1, 2)),
+        page(*entries(1, 3)),
+        read=listed,
+        about=lambda item: item["sku"] == "a1",
+    ),
+    "Notices under the URL of their page that differ in a number": Case(
+        [
+            {
+                f"{ONE}/notices": page(
+                    *(
+                        thing(url=f"{ONE}/notices", text=f"{TEXT}<p>It is case {number}.</p>")
+                        for number in (12, 13, 14)
+                    )
+                )
+            }
+        ],
+        read=listed,
+    ),
+    "A person on a second committee, a row that holds the URL of its page": both(
+        page(PERSON, thing(name="B. Jones", role="chair"), heading="Planning"),
+        page(PERSON, thing(name="C. Brown", role="chair"), heading="Finance"),
+    ),
+}
+
+LATER = {
+    "A page that did not change": Case(
+        [{f"{ONE}/1": page(thing(**STORY))}, {f"{ONE}/1": page(thing(**STORY))}], single
+    ),
+    "A page whose text was revised a little": Case(
+        [
+            {f"{ONE}/1": page(thing(text=UNCHANGED))},
+            {f"{ONE}/1": page(thing(text=changed(60)))},
+        ],
+        single,
+    ),
+    "A product whose price changed": Case(
+        [
+            {f"{ONE}/1": page(thing(**PRODUCT))},
+            {f"{ONE}/1": page(thing(**PRODUCT | {"price": "€24.50"}))},
+        ],
+        single,
+    ),
+    "A copy of a page, crawled after it as in the first crawl": Case(
+        [
+            {f"{ONE}/1": page(thing(**STORY))},
+            {f"{ONE}/1": page(thing(**STORY)), f"{ONE}/1?sid=4f2a": page(thing(**STORY))},
+        ],
+        single,
+        about=lambda item: "sid" in item["url"],
+    ),
+    "The entries of a list, one place further down": Case(
+        [
+            {f"{ONE}/": page(*entries(1, 2, 3))},
+            {f"{ONE}/": page(*entries(0, 1, 2)), f"{ONE}/?page=2": page(*entries(3))},
+        ],
+        listed,
+    ),
+    "The entries of a list, a text each, under other URLs": Case(
+        [
+            {f"{ONE}/": page(*entries(1, 2, 3))},
+            {f"{ONE}/": page(*entries(1, 2, 3, query="?sid=4f2a"))},
+        ],
+        listed,
+    ),
+}
