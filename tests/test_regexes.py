@@ -5,30 +5,18 @@ from __future__ import annotations
 import ast
 import re
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from re import _compiler, _parser  # type: ignore[attr-defined]
-from re._constants import (  # type: ignore[import-not-found]
-    ASSERT,
-    ASSERT_NOT,
-    AT,
-    ATOMIC_GROUP,
-    BRANCH,
-    GROUPREF,
-    GROUPREF_EXISTS,
-    IN,
-    LITERAL,
-    MAX_REPEAT,
-    MIN_REPEAT,
-    POSSESSIVE_REPEAT,
-    RANGE,
-    SUBPATTERN,
-)
+from statistics import median
 from time import thread_time
 from types import FrameType, ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, seed
+from hypothesis import settings as profile
+from hypothesis.strategies import characters, from_regex
 from sources import ROOT, trees
 
 from scrapy_simhash.feed.csv_file import Dialect
@@ -38,8 +26,6 @@ METHODS = {"match", "fullmatch", "search", "sub", "subn", "findall", "finditer",
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="a search can't be stopped on Windows"
 )
-
-REPEATS = (MAX_REPEAT, MIN_REPEAT, POSSESSIVE_REPEAT)
 
 # Modules with a pattern of parts that are known only at run time: alternative fixed texts, and the
 # dialects of tables.
@@ -55,17 +41,29 @@ DIALECTS = (
     Dialect(quotechar=None, escapechar="\\"),
 )
 
-# Characters of the texts that are compared.
-SHORT, LONG = 2500, 10_000
-# Seconds that a quadratic one exceeds with `SHORT` and with `LONG`, and after which any is stopped.
-SUSPECT, SLOW, LIMIT = 0.0003, 0.005, 0.25
+# Texts that a pattern matches: how many are drawn, the longest part of one that is repeated beside
+# the whole, how much of one is taken, and of what characters.
+SAMPLES = 6
+LONGEST_PART = 6
+LONGEST_SAMPLE = 40
+ANY = characters(exclude_categories=())
+# Characters that are repeated where a sample has others, and what may come last.
+USUAL = 'a1 \n.-"<'
+ENDS = ("", "!", "a")
+# Characters of the texts that are compared. The long ones take 8 times as long if the time is
+# linear, 64 times if it is quadratic.
+SHORT = 2000
+LONG = 8 * SHORT
+TOO_MUCH = 22
+# CPU seconds: a quadratic pattern takes longer with `SHORT`; after so many a search is stopped, and
+# after so many the drawing of samples, which searches in short texts.
+SUSPECT = 0.0003
+LIMIT = 1
+DRAWING = 10
 
-# Characters that a class may hold, or not, besides those that the pattern names.
-USUAL = 'aA1_ \n.-/!"é中\0'
 
-
-class Stopped(Exception):
-    """A search has taken too long."""
+class Stopped(BaseException):
+    """A search has taken too long; hypothesis takes exceptions of other classes for its own."""
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +75,20 @@ def stops() -> Iterator[None]:
 
 def stop(signal_: int, frame: FrameType | None) -> None:
     raise Stopped
+
+
+@contextmanager
+def stopping(seconds: float) -> Iterator[None]:
+    """Stop what takes more CPU time.
+
+    Raises:
+        Stopped: it was.
+    """
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 def ways(pattern: re.Pattern[Any], methods: set[str]) -> list[Callable[[Any], object]]:
@@ -91,169 +103,88 @@ def ways(pattern: re.Pattern[Any], methods: set[str]) -> list[Callable[[Any], ob
     return found
 
 
-def seconds(way: Callable[[Any], object], text: str | bytes, *, best_of: int = 1) -> float:
+def seconds(way: Callable[[Any], object], text: str | bytes) -> float:
     """CPU time; `LIMIT` if it was stopped."""
-    times = []
-    for _ in range(best_of):
-        begun = thread_time()
-        signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
-        try:
+    begun = thread_time()
+    try:
+        with stopping(LIMIT):
             way(text)
-        except Stopped:
-            return LIMIT
-        finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        times.append(thread_time() - begun)
-    return min(times)
+    except Stopped:
+        return LIMIT
+    return thread_time() - begun
 
 
-class Pump:
-    """The texts that may make a pattern slow: a part of it many times, between others."""
+def samples(pattern: re.Pattern[Any]) -> list[str]:
+    """Texts that a pattern matches, the same each time."""
+    drawn: list[Any] = []
 
-    def __init__(self, pattern: re.Pattern[Any]) -> None:
-        self._pattern = pattern
-        self._tree = _parser.parse(pattern.pattern, pattern.flags)
-        named = {char for node in nodes(self._tree) for char in characters(node)}
-        self._alphabet = [*dict.fromkeys([*USUAL, *sorted(named)[:40]])]
-        if isinstance(pattern.pattern, bytes):
-            self._alphabet = [char for char in self._alphabet if char.isascii()]
+    @seed(0)
+    @profile(
+        profile.get_profile("default"),
+        max_examples=SAMPLES,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=[*HealthCheck],
+    )
+    @given(from_regex(pattern, alphabet=None if isinstance(pattern.pattern, bytes) else ANY))
+    def draw(text: Any) -> None:
+        found = pattern.search(text)
+        assert found is not None
+        # With what it looks at behind it; short, as a part is repeated often in a short text.
+        text = text[found.start() : found.end() + 1][:LONGEST_SAMPLE]
+        drawn.append(text.decode("latin-1") if isinstance(text, bytes) else text)
 
-    def parts(self) -> Iterator[tuple[str, str]]:
-        """What comes first, and what is repeated."""
-        for before, sequence in self._sequences(self._tree, ""):
-            units = list(self._units(sequence))
-            samples = [self._samples(unit) for unit in units]
-            for first in range(len(units)):
-                lead = before + "".join(texts[0] for texts in samples[:first])
-                for last in range(first, len(units)):
-                    for part in combined(samples[first : last + 1]):
-                        yield lead, part
-                        yield "", part
-                for char in self._alphabet:
-                    yield lead, char
-        for char in self._alphabet:
-            yield "", char
-
-    def ends(self) -> list[str]:
-        """What comes last: none of them matches everything."""
-        return ["", "!", "\n", "\0", "a", "1"]
-
-    def _units(self, sequence: Iterable[Any]) -> Iterator[list[Any]]:
-        """The parts of a sequence; literals that follow each other are one."""
-        word: list[Any] = []
-        for node in sequence:
-            if node[0] is LITERAL:
-                word.append(node)
-                continue
-            if word:
-                yield word
-            word = []
-            if node[0] not in (AT, ASSERT, ASSERT_NOT):
-                yield [node]
-        if word:
-            yield word
-
-    def _sequences(self, sequence: Iterable[Any], before: str) -> Iterator[tuple[str, Any]]:
-        """Every sequence of the pattern, and a text that matches what comes before it."""
-        yield before, sequence
-        for node in sequence:
-            for inner in children(node):
-                yield from self._sequences(inner, before)
-            before += self._samples([node])[0]
-
-    def _samples(self, sequence: Iterable[Any]) -> list[str]:
-        """Texts that a sequence matches, mostly."""
-        return combined([self._samples_of(node) for node in sequence])
-
-    def _samples_of(self, node: Any) -> list[str]:
-        kind, value = node
-        if kind is LITERAL:
-            return [chr(value)]
-        if kind in (AT, ASSERT, ASSERT_NOT, GROUPREF, GROUPREF_EXISTS):
-            return [""]
-        if kind in REPEATS:
-            least, _, body = value
-            inner = self._samples(body)
-            fewer = inner[:12] if least > 1 else [""] if least == 0 else []
-            return [one * max(1, least) for one in inner] + fewer
-        if kind is BRANCH:
-            # Each is also a sequence of its own.
-            return [text for branch in value[1] for text in self._samples(branch)[:3]][:12]
-        if inner := list(children(node)):
-            return self._samples(inner[0])
-        state = _parser.State()
-        state.flags = self._tree.state.flags
-        found = _compiler.compile(_parser.SubPattern(state, [node]), 0)
-        return [char for char in self._alphabet if found.match(char)] or [""]
+    draw()
+    return list(dict.fromkeys(drawn))
 
 
-def combined(texts: list[list[str]]) -> list[str]:
-    """The first text of each joined, and the same with one of them replaced."""
-    firsts = [one[0] for one in texts]
-    found = ["".join(firsts)]
-    for place, others in enumerate(texts):
-        found += ["".join([*firsts[:place], one, *firsts[place + 1 :]]) for one in others[1:]]
-    return list(dict.fromkeys(found))
+def families(sample: str) -> Iterator[tuple[str, str]]:
+    """What comes first, and what is repeated: six families of hostile texts, from one that matches.
 
-
-def children(node: Any) -> Iterator[Any]:
-    """The sequences inside a node."""
-    kind, value = node
-    if kind in REPEATS:
-        yield value[2]
-    elif kind is BRANCH:
-        yield from value[1]
-    elif kind is SUBPATTERN:
-        yield value[3]
-    elif kind is ATOMIC_GROUP:
-        yield value
-    elif kind in (ASSERT, ASSERT_NOT):
-        yield value[1]
-
-
-def nodes(sequence: Iterable[Any]) -> Iterator[Any]:
-    for node in sequence:
-        yield node
-        for inner in children(node):
-            yield from nodes(inner)
-
-
-def characters(node: Any) -> Iterator[str]:
-    """The characters that a pattern names in one place."""
-    kind, value = node
-    if kind is LITERAL:
-        yield chr(value)
-    elif kind is RANGE:
-        yield chr(value[0])
-    elif kind is IN:
-        for item in value:
-            yield from characters(item)
+    The whole of it; its beginning; its end, or a part of it, behind what comes before or alone; a
+    character behind its beginning, or alone.
+    """
+    places = range(min(len(sample), 2 * LONGEST_PART))
+    for start in places:
+        for end in (*range(start + 1, start + LONGEST_PART), len(sample)):
+            yield sample[:start], sample[start:end]
+            yield "", sample[start:end]
+    for start in (*places, len(sample)):
+        for char in USUAL:
+            yield sample[:start], char
 
 
 def slow_text(pattern: re.Pattern[Any], methods: set[str]) -> str | None:
     """A text, shortened, for which a pattern takes more than linear time; None if none is found."""
-    pump = Pump(pattern)
-    for lead, part in dict.fromkeys(pump.parts()):
-        for end in pump.ends() if part else []:
+    is_of_bytes = isinstance(pattern.pattern, bytes)
+    try:
+        with stopping(DRAWING):
+            drawn = samples(pattern)
+    except Stopped:
+        return "one of its samples"
+    texts = dict.fromkeys(pair for sample in drawn for pair in families(sample))
+    for lead, part in texts:
+        for end in ENDS if part else ():
             for way in ways(pattern, methods):
-                if is_slow(way, lead, part, end, isinstance(pattern.pattern, bytes)):
+                if is_slow(way, lead, part, end, is_of_bytes):
                     return f"{lead!r} + {part!r} * n + {end!r}"
     return None
 
 
 def is_slow(way: Callable[[Any], object], lead: str, part: str, end: str, as_bytes: bool) -> bool:
-    def text(length: int) -> str | bytes:
+    def time_of(length: int) -> float:
         whole = lead + part * max(1, (length - len(lead) - len(end)) // len(part)) + end
-        return whole.encode("latin-1") if as_bytes else whole
+        return seconds(way, whole.encode("latin-1", "replace") if as_bytes else whole)
 
-    first = seconds(way, text(SHORT))
-    if first >= LIMIT:
-        return True
-    if first < SUSPECT or seconds(way, text(LONG)) < min(6 * first, LIMIT):
-        return False
-    short, long = (seconds(way, text(length), best_of=3) for length in (SHORT, LONG))
-    # The ratio is 4 if the time is linear, 16 if it is quadratic.
-    return long >= LIMIT or (long > SLOW and long > 8 * short)
+    def growth() -> float:
+        short = time_of(SHORT)
+        if short < SUSPECT:
+            return 0
+        long = time_of(LONG)
+        return TOO_MUCH if long >= LIMIT else long / short
+
+    return growth() >= TOO_MUCH and median(growth() for _ in range(3)) >= TOO_MUCH
 
 
 def uses() -> tuple[dict[re.Pattern[Any], set[str]], set[str]]:
