@@ -34,7 +34,7 @@ from benchmarks.noisy.spiders import SPIDERS, Seen
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.tracking import Page as Visited
+from scrapy_simhash.crawl.tracking import Page as Tracked
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import BATCH, Index
 from tests.tracked import tracked
@@ -145,8 +145,8 @@ def crawl(
     # With a drawn secret the figures would differ a little from run to run.
     with closing(Database("sqlite://", secret="sites as they are")) as database:
         maker = DocumentMaker(read, CrawlStats(crawler.stats), lambda: database.secret)
-        visits = _visits(pages, spider)
-        for _, one_crawl in groupby(visits, lambda met: met[0].crawl):
+        tracked_pages = _tracked(pages, spider)
+        for _, one_crawl in groupby(tracked_pages, lambda met: met[0].crawl):
             with read.open_index(database, "noisy") as index:
                 met = [*one_crawl]
                 for start in range(0, len(met), BATCH):
@@ -155,11 +155,11 @@ def crawl(
     return outcomes
 
 
-def _visits(pages: Sequence[Page], spider: str) -> Iterator[tuple[Page, Visited, Any]]:
+def _tracked(pages: Sequence[Page], spider: str) -> Iterator[tuple[Page, Tracked, Any]]:
     """Each page, what the plugin tracks it as, and its item."""
-    visits = count(1)
+    downloads = count(1)
     for _, same in groupby(enumerate(pages), lambda met: (met[1].url, met[1].crawl, met[1].html)):
-        visit, listed = next(visits), [*same]
+        download, listed = next(downloads), [*same]
         for number, page in listed:
             # A response for each, as the tree of an item that is alone is released.
             response = HtmlResponse(
@@ -167,18 +167,18 @@ def _visits(pages: Sequence[Page], spider: str) -> Iterator[tuple[Page, Visited,
             )
             key = fingerprint(response.request).hex()
             item = SPIDERS[spider](Seen(page, response, 1 + 7 * number % 23))
-            yield page, tracked(response, is_alone=not page.card, key=key, visit=visit), item
+            yield page, tracked(response, is_alone=not page.card, key=key, download=download), item
 
 
 def _claim(
-    batch: Sequence[tuple[Page, Visited, Any]],
+    batch: Sequence[tuple[Page, Tracked, Any]],
     maker: DocumentMaker,
     index: Index,
     claims: dict[int, Page],
 ) -> Iterator[Outcome]:
     made = [maker.of_item(visited, item) for _, visited, item in batch]
     verdicts = index.execute(claims=[one for one in made if not isinstance(one, str)])
-    index.execute(confirm=[verdict.claim for verdict in verdicts if verdict.claim])
+    index.execute(confirm=verdicts)
     answers = iter(verdicts)
     for (page, _, _), one in zip(batch, made, strict=True):
         if isinstance(one, str):
