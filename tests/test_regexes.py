@@ -43,8 +43,8 @@ DIALECTS = (
 
 # Texts that a pattern matches: how many are drawn, the longest part of one that is repeated beside
 # the whole, how much of one is taken, and of what characters.
-SAMPLES = 6
-LONGEST_PART = 6
+SAMPLES = 4
+LONGEST_PART = 12
 LONGEST_SAMPLE = 40
 ANY = characters(exclude_categories=())
 # Characters that are repeated where a sample has others, and what may come last.
@@ -147,7 +147,7 @@ def families(sample: str) -> Iterator[tuple[str, str]]:
     """
     places = range(min(len(sample), 2 * LONGEST_PART))
     for start in places:
-        for end in (*range(start + 1, start + LONGEST_PART), len(sample)):
+        for end in (*range(start + 1, start + LONGEST_PART + 1), len(sample)):
             yield sample[:start], sample[start:end]
             yield "", sample[start:end]
     for start in (*places, len(sample)):
