@@ -11,7 +11,7 @@ from benchmarks.noisy.run import Measured, Outcome, crawl, find_kinds
 from benchmarks.noisy.site import Kind, Page
 from benchmarks.noisy.spiders import Item, Seen
 from benchmarks.noisy.words import Words
-from scrapy_simhash.history.advice import Advice, advise
+from scrapy_simhash.history.advice import SettingAdvice, advise
 from scrapy_simhash.history.namespaces import choose_namespace
 
 KINDS = {kind.name: kind for kind in find_kinds(["tuned"])["tuned"]}
@@ -32,8 +32,10 @@ def strange(monkeypatch) -> str:
     return "X"
 
 
-def advised(pages: list[Page], spider: str, **settings) -> tuple[list[Advice], list[Outcome]]:
-    given: list[Advice] = []
+def advised(
+    pages: list[Page], spider: str, **settings
+) -> tuple[list[SettingAdvice], list[Outcome]]:
+    given: list[SettingAdvice] = []
     outcomes = crawl(
         pages,
         spider,
