@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -112,6 +113,29 @@ class TestWords:
         assert PRIVATE.search("Left out\n    are the numbers.")
         assert not PRIVATE.search("What is left out is stored.")
         assert not PRIVATE.search("a renewed manewver of changing on")
+
+
+class TestNames:
+    def test_no_class_has_the_name_of_a_different_one(self):
+        names = Counter(
+            node.name
+            for tree in trees().values()
+            for node in tree.body
+            if isinstance(node, ast.ClassDef)
+        )
+        assert [name for name, count in names.items() if count > 1] == []
+
+    def test_constants_stand_one_a_line(self):
+        paired = [
+            f"{path.relative_to(ROOT)}:{node.lineno}"
+            for path, tree in trees().items()
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Tuple)
+            and isinstance(node.value, ast.Tuple)
+            and isinstance(node.value.elts[0], ast.Constant)
+        ]
+        assert paired == []
 
 
 #: What one file, class or function may have, in lines.

@@ -56,12 +56,18 @@ _PUBLISHED = re.compile(
 )
 _OWN = re.compile("data|date|datum|fecha|日期|日付|날짜|дата")
 
-# Items of a file among which a field is looked for; those of a corpus whose repetitions count; how
-# many of these prove something.
-_FIRST, _COUNTED, _PROOF = 1024, 100_000, 2
-# In seconds: by how much writers that work together may differ; what lies between two items of one
-# crawl at most; by which another time zone may seem later.
-_SLACK, _PAUSE, _DAY = 60.0, 3600.0, 86_400.0
+# Items of a file among which a field is looked for.
+_FIRST = 1024
+# Items of a corpus whose repetitions are counted.
+_COUNTED = 100_000
+# Repetitions that prove something.
+_PROOF = 2
+# Seconds by which writers that work together may differ.
+_SLACK = 60.0
+# Seconds that lie between two items of one crawl, at most.
+_PAUSE = 3600.0
+# Seconds by which a moment in a different time zone may seem later.
+_DAY = 86_400.0
 
 
 class Written(NamedTuple):

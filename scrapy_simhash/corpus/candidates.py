@@ -23,10 +23,14 @@ from scrapy_simhash.simhash.measure import hamming
 #: more.
 FEW = 8
 
-# Binary digits of the fewest buckets, and by how many these grow.
-_BUCKETS, _GROWTH = 12, 2
-# Stands for what is no entry. Factors that mix a slot and a key.
-_NONE, _MIX = np.uint32(0xFFFFFFFF), np.array([0x9E3779B1, 0x85EBCA6B], np.uint32)
+# Binary digits of the fewest buckets.
+_BUCKETS = 12
+# Digits by which buckets grow.
+_GROWTH = 2
+# Stands for no entry.
+_NONE = np.uint32(0xFFFFFFFF)
+# Factors that mix a slot and a key.
+_MIX = np.array([0x9E3779B1, 0x85EBCA6B], np.uint32)
 
 
 class Found(NamedTuple):

@@ -37,9 +37,12 @@ if TYPE_CHECKING:
     Phase = Literal["Reading", "Sketching", "Deciding", "Writing", "Comparing"]
     Advance = Callable[[Phase, int], None]
 
-# What a file may unpack to, in bytes: this, and so many times its size. Each record has some more
-# for what is kept of it in memory.
-_FREE, _RATIO, _PER_RECORD = 1 << 30, 1000, 1 << 10
+# Bytes that any file may unpack to.
+_FREE = 1 << 30
+# How many times its size a file may unpack to beyond these.
+_RATIO = 1000
+# Bytes that are kept in memory of each record.
+_PER_RECORD = 1 << 10
 
 # Records from which on it pays to decide on them before all are sketched.
 _TOGETHER = 1024

@@ -34,8 +34,10 @@ _AHEAD = 3
 # Records that show how all of them are read.
 _SAMPLE = 32
 
-# Bytes from which on several processes pay, and how much a file is compressed.
-_ENOUGH, _PACKED = 32 << 20, 4
+# Bytes from which on several processes pay.
+_ENOUGH = 32 << 20
+# How much smaller a compressed file is.
+_COMPRESSION = 4
 
 
 class Portion(NamedTuple):
@@ -183,7 +185,7 @@ def _ahead(
 def _worthwhile(sketcher: Sketcher, *, by_threads: bool) -> int:
     """One for each core; one alone where processes would take longer to start than they save."""
     paths = [source.path for source in sketcher.sources]
-    size = sum(path.stat().st_size * (_PACKED if is_compressed(path) else 1) for path in paths)
+    size = sum(path.stat().st_size * (_COMPRESSION if is_compressed(path) else 1) for path in paths)
     return usable_cores() if by_threads or size >= _ENOUGH else 1
 
 

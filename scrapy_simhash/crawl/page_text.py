@@ -34,14 +34,19 @@ from scrapy_simhash.text.page_facts import PageFacts
 #: Why a page has no text to compare.
 NoText = Literal["no_text", "no_main_text", "not_text", "too_complex", "too_large"]
 
-# An item's text is a loose cut of its page if it holds a part of the main text, and stands on the
-# page, with a passage of this many words that is not in the main text.
-_PART, _BEYOND = 0.3, 3
-# This share of it stands on the page; or that one, where each passage is made of pieces of it.
-_OF_PAGE, _MOST, _PIECES = 0.97, 0.8, 0.5
-# It holds all of the main text with this share of it; a line with that one: words are joined in
-# another way.
-_HOLDS, _LINE = 0.95, 0.8
+# An item's text is a loose cut of its page if it has this share of the main text,
+_PART = 0.3
+# and a passage of this many words that the main text lacks,
+_BEYOND = 3
+# and if this share of it stands on the page,
+_OF_PAGE = 0.97
+# or this share, where this share of each other passage does.
+_MOST = 0.8
+_PIECES = 0.5
+# It has all of the main text with this share of its pairs: words may be joined differently.
+_HOLDS = 0.95
+# It has a line with this share.
+_LINE = 0.8
 # The share of boilerplate in what is not in the main text; the joints of lines are none.
 _BESIDE = 1 / 3
 # So many pairs of words beyond it for each of its lines are no joints between them.

@@ -35,7 +35,7 @@ from scrapy_simhash.index.candidates import (
     without_keys,
 )
 from scrapy_simhash.index.copies import Copies
-from scrapy_simhash.index.queries import Source
+from scrapy_simhash.index.queries import HitSource
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import ClaimRow, Document, LastDuplicate
@@ -163,10 +163,10 @@ class Lookup:
         identities |= {identity_hash(alias) for alias in aliases if alias is not None}
         answer = self._look_up(connection, batch.asked, identities)
         slot, key, number = answer.T
-        counter = number[slot == Source.COUNTER].tolist()
+        counter = number[slot == HitSource.COUNTER].tolist()
         if not counter:
             raise NamespaceGone(f"namespace {self.namespace.id} was reset by another process")
-        by_identity = slot == Source.CLAIM_BY_IDENTITY
+        by_identity = slot == HitSource.CLAIM_BY_IDENTITY
         newest = dict(zip(key[by_identity].tolist(), number[by_identity].tolist(), strict=True))
         candidates = BatchCandidates(
             batch.with_aliases(newest),
@@ -176,7 +176,7 @@ class Lookup:
         )
         if (slot >= 0).any():
             self._add_pairs(connection, candidates, key_hits(answer))
-        of_identity = slot == Source.DUPLICATE_BY_IDENTITY
+        of_identity = slot == HitSource.DUPLICATE_BY_IDENTITY
         duplicates = zip(key[of_identity].tolist(), number[of_identity].tolist(), strict=True)
         candidates.last_duplicates = self._last_duplicates(
             connection, {number for identity, number in duplicates if identity not in newest}
@@ -204,7 +204,7 @@ class Lookup:
     ) -> NDArray[np.int64]:
         """Look up keys, in ascending order, and identities.
 
-        Returns an array of shape (n, 3): the slot, or a `Source`; the key or identity; and the
+        Returns an array of shape (n, 3): the slot, or a `HitSource`; the key or identity; and the
         claim, duplicate or counter.
         """
         if self._dialect == "sqlite":

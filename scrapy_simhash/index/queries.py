@@ -15,7 +15,7 @@ from scrapy_simhash.index.invalidated import is_valid
 from scrapy_simhash.index.verdict import ClaimRow, LastDuplicate
 
 
-class Source(IntEnum):
+class HitSource(IntEnum):
     """In place of a slot: what a row of the answer to :func:`hits_of` has, if no key led to it."""
 
     COUNTER = -3
@@ -85,17 +85,17 @@ def hits_of(dialect: str, slots: int) -> sa.CompoundSelect[Any]:
     """
     row = schema.namespaces.c
     counter = sa.select(
-        _number(Source.COUNTER).label("slot"),
+        _number(HitSource.COUNTER).label("slot"),
         sa.literal_column("0").label("key"),
         row.counter.label("id"),
     ).where(row.id == sa.bindparam("namespace"))
     newest = (
-        sa.select(_number(Source.CLAIM_BY_IDENTITY), _claims.identity, sa.func.max(_claims.id))
+        sa.select(_number(HitSource.CLAIM_BY_IDENTITY), _claims.identity, sa.func.max(_claims.id))
         .where(_here, is_in(_claims.identity, "identities"), is_valid())
         .group_by(_claims.identity)
     )
     duplicates = sa.select(
-        _number(Source.DUPLICATE_BY_IDENTITY), _duplicates.identity, _duplicates.id
+        _number(HitSource.DUPLICATE_BY_IDENTITY), _duplicates.identity, _duplicates.id
     ).where(_of_duplicates, is_in(_duplicates.identity, "identities"))
     return sa.union_all(counter, newest, duplicates, *_key_rows(dialect, slots))
 
