@@ -32,6 +32,19 @@ shared = settings(
 # Claims
 
 
+def test_what_is_confirmed_after_its_claim_was_lost_is_claimed_again(db: Database) -> None:
+    """Another process considered the run dead; but its item was stored after all."""
+    index = Index(db)
+    first = index.claim(article(1), key="a")
+    index.release(first)
+    index.confirm(first)
+    copy = index.claim(article(1), key="b")
+    assert copy.kind == "duplicate"
+    assert not copy.match.pending
+    index.confirm(first)
+    assert len(index) == 1
+
+
 def test_a_near_duplicate_is_found_with_what_it_is_a_duplicate_of(db: Database) -> None:
     index = Index(db)
     first = index.claim(article(1), key="a", url="https://example.com/a")
