@@ -47,6 +47,8 @@ def run(project: Project, options: Namespace) -> None:
     named = ", ".join(repr(namespace.name) for namespace in namespaces)
     shown = ", ".join(f"{count:,} {status}" for status, count in counts.items())
     lines = [f"{shown or ('nothing kept' if options.kept else 'nothing dropped')}"]
+    if options.run is not None and not (options.kept or shown):
+        lines[0] += " that no later run dropped again"
     if options.kept:
         lines[0] += " although another item is similar"
         lines += ["If a field is irrelevant, name it in SIMHASH_IGNORE_FIELDS"] * bool(counts)

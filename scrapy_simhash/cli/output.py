@@ -8,6 +8,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -25,6 +26,8 @@ from scrapy_simhash.report.difference import LONGEST, DiffStep
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import plural, shortened, visible
 
+# A part of a URL, with the sign behind it.
+_URL_PART = re.compile(r"[^/:]*+(?:://|[/:])")
 # Characters shown of a cell.
 _LONGEST_CELL = 600
 
@@ -140,8 +143,9 @@ def write_lines(
 def print_lines(heads: Sequence[str], parts: Iterable[Iterable[Sequence[Any]]]) -> None:
     """Print the rows of parts as a table that is as wide as the terminal.
 
-    The first part decides on the widths. Cells are shortened in the middle, as URLs are, the last
-    ones wrapped. Behind its cells a row may have pieces of a text, which are printed below them.
+    The first part decides on the widths. Cells are shortened in the middle, as URLs are, and two
+    URLs at the beginning that they have in common; the last cells are wrapped. Behind its cells a
+    row may have pieces of a text, which are printed below them.
     """
     widths: list[int] = []
     console, count = open_console(), len(heads)
@@ -153,7 +157,8 @@ def print_lines(heads: Sequence[str], parts: Iterable[Iterable[Sequence[Any]]]) 
             print("  ".join(map(set_cell_size, heads, widths)).rstrip())
         indent = " " * (sum(widths[:-1]) + 2 * count - 2)
         for (*cells, last), row in zip(table, rows, strict=True):
-            shown = [_fitted(cell, width) for cell, width in zip(cells, widths, strict=False)]
+            fitting = zip(_without_common_start(cells, widths), widths, strict=False)
+            shown = [_fitted(cell, width) for cell, width in fitting]
             first, *more = Text(last).wrap(console, widths[-1]) or [Text()]
             print("  ".join([*shown, first.plain]).rstrip())
             for line in more:
@@ -176,12 +181,30 @@ def _total(needed: Iterable[int], most: int) -> int:
     return sum(min(one, most) for one in needed)
 
 
+def _without_common_start(cells: list[str], widths: Sequence[int]) -> list[str]:
+    """The cells of a row: two URLs without their common start, if a cut would hide the rest."""
+    urls = {cell: width for cell, width in zip(cells, widths, strict=False) if "://" in cell}
+    if len(urls) != 2 or all(cell_len(url) <= width for url, width in urls.items()):
+        return cells
+    parts = zip(*map(_URL_PART.findall, urls), strict=False)
+    start = sum(len(one) for one, _ in takewhile(lambda pair: pair[0] == pair[1], parts))
+    is_shown = all(cell_len(url[start:]) <= _end_of(width) for url, width in urls.items())
+    if is_shown or not start:
+        return cells
+    return [f"…{cell[start:]}" if cell in urls else cell for cell in cells]
+
+
+def _end_of(width: int) -> int:
+    """How many columns show the end of a cell whose middle is left out."""
+    return width * 3 // 5
+
+
 def _fitted(cell: str, width: int) -> str:
     """A cell of this width: the scheme of a URL is left out, and then what is in the middle."""
     if cell_len(cell) > width:
         cell = cell.removeprefix("http://").removeprefix("https://")
     if cell_len(cell) > width:
-        end = chop_cells(cell[::-1], width * 3 // 5)[0][::-1]
+        end = chop_cells(cell[::-1], _end_of(width))[0][::-1]
         cell = f"{set_cell_size(cell, width - 1 - cell_len(end))}…{end}"
     return set_cell_size(cell, width)
 

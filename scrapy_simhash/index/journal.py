@@ -30,9 +30,15 @@ from scrapy_simhash.index.verdict import (
     random_number,
 )
 from scrapy_simhash.index.writer import in_parts, writing
-from scrapy_simhash.item.facts import OTHERS, REST_KEY, REST_OF_ITEM, Facts, changed_facts
+from scrapy_simhash.item.facts import (
+    OTHERS,
+    REST_KEY,
+    REST_OF_ITEM,
+    Facts,
+    changed_facts,
+    keys_of,
+)
 from scrapy_simhash.item.keys import item_url
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.text.packed import pack_bytes, unpack_text
 
@@ -243,7 +249,7 @@ def _changed_fields(
     if row.facts and before.facts:
         # Other notations of one value are no change.
         changed = changed_facts(Facts.unpack(row.facts), Facts.unpack(before.facts), ignored)
-        names = [name for name in names if name_of(name).key in changed]
+        names = [name for name in names if not changed.isdisjoint(keys_of(name))]
         names += [REST_OF_ITEM] if REST_KEY in changed else []
     if not names and verdict.similarity in {None, 1.0}:
         # Another order of the words, or a value that is not kept.

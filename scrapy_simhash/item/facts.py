@@ -207,6 +207,11 @@ def changed_facts(new: Facts, old: Facts, ignored: Collection[int] = ()) -> set[
     }.difference(ignored)
 
 
+def keys_of(name: str) -> set[int]:
+    """The hashes of the names of all facts of a field: its own, and those of parts of a date."""
+    return {name_of(name).key, *(name_of(f"{name} ({part})").key for part in _TIMES)}
+
+
 def are_two_items(a: Facts, b: Facts) -> bool:
     """Whether the facts of one site with one text are those of two items."""
     return any(differing(a.records, b.records, _SHARED_TEXT))

@@ -10,6 +10,7 @@ from loopback import prose
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document
+from scrapy_simhash.item.content import read_facts
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import Folded
@@ -120,6 +121,26 @@ def test_a_field_that_is_ignored_from_now_on_makes_no_version(
             index.execute(confirm=[verdict])
             found.append(verdict.status)
     assert found == ["new", status]
+
+
+def test_a_change_of_the_year_alone_is_one_of_the_field(tmp_path: Path) -> None:
+    changes = []
+    for visit, date in enumerate(("2024-04-05", "2025-04-05"), 1):
+        facts = read_facts({"date": date}, page_url="", since=0, now=0)
+        with Index(f"sqlite:///{tmp_path}/index.db", rule=Rule(known="drop")) as index:
+            text = prose(1, 120)
+            document = Document(
+                index.scheme.sketch(text),
+                "a",
+                download=visit,
+                text=text,
+                facts=facts,
+                values={"date": date},
+            )
+            (verdict,) = index.execute(claims=[document])
+            index.execute(confirm=[verdict])
+            changes.append(verdict.fields)
+    assert changes[1] == {"date": ("2024-04-05", "2025-04-05")}
 
 
 def test_a_change_of_a_value_that_is_not_kept_has_a_name(tmp_path: Path) -> None:
