@@ -324,4 +324,5 @@ def _check_files(sources: Sequence[Source], reference: Sequence[Source], targets
     for path in filter(None, (targets.kept, targets.dropped, targets.groups)):
         is_copy = path != targets.groups and first.can_write(path)
         if not is_copy and not is_table(path):
-            raise CommandError(f"{path}: the name must end in .jsonl, .csv or .parquet")
+            allowed = ".jsonl, .json, .csv, .tsv or .parquet"
+            raise CommandError(f"{path}: the name must end in {allowed}")

@@ -104,7 +104,7 @@ def _write(namespaces: Iterable[NamespaceRow], options: Namespace) -> None:
     shown = {name: f"{count:,} {plural(count, 'item')}" for name, count in counts.items() if count}
     print(f"{shown.get('written', '0 items')} restored", file=sys.stderr)
     if "gone" in shown:
-        print(f"Not kept (SIMHASH_QUARANTINE): {shown['gone']}", file=sys.stderr)
+        print(f"Not kept (SIMHASH_QUARANTINE), or never made: {shown['gone']}", file=sys.stderr)
     if "incomplete" in shown:
         print(f"Without values that could not be kept: {shown['incomplete']}", file=sys.stderr)
     if "damaged" in shown:

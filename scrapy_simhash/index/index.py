@@ -338,7 +338,7 @@ def open_namespace(
     if compared and row.size and row.compared != columns["compared"]:
         logger.warning(
             "Namespace %r was made by crawls that compare something else (%s) than this one (%s): "
-            "documents stored before may not be recognised, and are then stored once more. To "
+            "items stored before may not be recognised, and are then stored once more. To "
             "start over: scrapy simhash reset --namespace %s",
             name,
             shortened(row.compared or "unknown"),

@@ -132,7 +132,7 @@ def _avoidable(
             "of the same page, do not follow links to it",
         )
     reasons = {part.partition("?")[2]: reason for part, reason in unruled.items()}
-    needed = f"that needs {LEAST} different pages in one folder, none of which changes with it"
+    needed = f"that needs {LEAST} different pages in one folder, each the same without it"
     for name, count in _often(names):
         yield SettingAdvice(
             "",

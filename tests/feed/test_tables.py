@@ -97,7 +97,7 @@ def test_an_archive_becomes_items(call, tmp_path):
     assert item == {"url": "http://a.test/", "html": page.decode()}
     code, _, err = call("dedupe", tmp_path / "out.jsonl", "-o", tmp_path / "out.warc")
     assert code == 2
-    assert "must end in .jsonl, .csv or .parquet" in err
+    assert "must end in .jsonl, .json, .csv, .tsv or .parquet" in err
 
 
 @pytest.mark.parametrize("more", [[], ["--format", "jsonl.gz"], ["--format", "csv"]])
