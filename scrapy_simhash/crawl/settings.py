@@ -270,8 +270,10 @@ def _default_file(*, make_folder: bool) -> Path:
 
 def _with_hint(name: str) -> str:
     """An unknown name, and the nearest setting."""
-    close = difflib.get_close_matches(name.upper(), DEFAULTS, 1)
-    return f"{name} (did you mean {close[0]}?)" if close else name
+    # Without what all names begin with, which makes them look alike.
+    settings = {setting.removeprefix(_PREFIX): setting for setting in DEFAULTS}
+    close = difflib.get_close_matches(name.upper().removeprefix(_PREFIX), settings, 1)
+    return f"{name} (did you mean {settings[close[0]]}?)" if close else name
 
 
 def _together(values: dict[str, Any]) -> dict[str, Any]:
