@@ -53,7 +53,8 @@ NAMES = {
     "distance": "of the two fingerprints, in bits",
     "reason": "why it was dropped or kept, in words",
     "differs": "what keeps them apart: a field, or `(numbers)` and [the like](settings.md#stats)",
-    "fields": "the short values that differ, by field: the stored one, then the item's own",
+    "fields": "the short values that differ, by field: the stored one, then the item's own; of a "
+    "text that changed, `(text)` without values",
     "created": "when the decision was made",
     "run": "the run that made it",
     "namespace": "its namespace",
