@@ -99,7 +99,7 @@ class Bands:
         turn = filled[orders].argmax(axis=1)
         chosen = first[orders[np.arange(len(orders)), turn]]
         terms = sketch.shingles[chosen] * factors
-        keys = mix64(terms.reshape(self.rows, self.bands).sum(axis=0))
+        keys = mix64(terms.reshape(self.rows, self.bands).sum(axis=0, dtype=np.uint64))
         return keys.astype(np.uint32).view(np.int32)
 
 
