@@ -31,7 +31,7 @@ RECORD = """\
 
 What was decided on an item has the same names everywhere: in the JSON of `drops`, `changes`, `show`
 and `restore --with-original`, in what the report saves, and, as far as they apply, in
-`dedupe --groups`, `SIMHASH_CHANGE_FIELD` and the signals. A value that is not known is null.
+`dedupe --groups`, `SIMHASH_CHANGE_FIELD` and the signals. Unknown values are null.
 
 | name | meaning |
 |---|---|

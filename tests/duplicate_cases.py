@@ -224,7 +224,7 @@ ON_ONE_SITE = {
     "A copy in which more readers were counted": one_site(
         {"text": TEXT + "<p>Read by 117 people.</p>"}, {"text": TEXT + "<p>Read by 204 people.</p>"}
     ),
-    "A copy whose item has a field more": one_site(STORY, STORY | {"award": "first"}),
+    "A copy with an additional field": one_site(STORY, STORY | {"award": "first"}),
     "A copy that the site has filed elsewhere as well": one_site(
         STORY | {"category": "World"}, STORY | {"category": "Shipping"}
     ),

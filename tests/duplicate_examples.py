@@ -134,7 +134,7 @@ MORE = [
         "kept",
         "`(rest of the page)`",
     ),
-    ("A copy whose item has a field more", "kept", "`award`: a new field"),
+    ("A copy with an additional field", "kept", "`award`: a new field"),
     (
         "A copy of a page, crawled after it as in the first crawl",
         "dropped",

@@ -27,7 +27,7 @@ FEW = 8
 _BUCKETS = 12
 # Digits by which buckets grow.
 _GROWTH = 2
-# Stands for no entry.
+# Marks unused entries.
 _NONE = np.uint32(0xFFFFFFFF)
 # Factors that mix a slot and a key.
 _MIX = np.array([0x9E3779B1, 0x85EBCA6B], np.uint32)

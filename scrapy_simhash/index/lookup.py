@@ -295,7 +295,7 @@ class Lookup:
     ) -> Mapping[int, LastDuplicate]:
         """The last one of each identity among duplicates."""
         here = self.here(ids=numbers)
-        if not here["ids"] or self.rule.known is None:
+        if self.rule.known is None or not here["ids"]:
             return {}
         # The last one of an identity counts: that of the last run, which may have moved an old row.
         rows = map(LastDuplicate._make, connection.execute(queries.last_duplicates, here))

@@ -205,8 +205,8 @@ class Run:
     def _write_heartbeat(self, connection: Connection) -> float | None:
         """Write a heartbeat; returns when the run was declared dead, if it was."""
         row = schema.runs.c
-        known = connection.execute(select(row.recovered).where(self._mine)).one_or_none()
-        self._check(known)
+        run = connection.execute(select(row.recovered).where(self._mine)).one_or_none()
+        self._check(run)
         now = self.database.clock(connection)
         connection.execute(
             update(schema.runs)
@@ -219,7 +219,7 @@ class Run:
                 invalidated=Invalidated.NONE,
             )
         )
-        return None if known is None else known.recovered
+        return run.recovered if run else None
 
     def close(
         self,

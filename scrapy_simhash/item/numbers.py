@@ -12,8 +12,8 @@ from scrapy_simhash.features.tokens import normal
 #: Characters of a text that are read for numbers.
 MAX_TEXT = 1_000_000
 
-#: The currencies. Their indexes are stored: only append. The first stands for no currency, or for
-#: a sign that several share.
+#: ISO 4217 codes in lower case, append-only because their indexes are stored. The first is for
+#: amounts without a currency, or with a sign that several currencies share.
 CURRENCIES = (
     *("", "usd", "eur", "gbp", "cny", "chf", "inr", "krw", "rub", "brl", "cad", "aud", "nzd"),
     *("hkd", "twd", "sgd", "mxn", "sek", "nok", "dkk", "pln", "czk", "huf", "ron", "try", "uah"),

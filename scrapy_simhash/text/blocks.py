@@ -188,7 +188,7 @@ def walk(  # noqa: C901 (one loop: see the docstring)
 ) -> tuple[list[Block], list[Span]]:
     """Cut a tree into blocks of text; return them and the span of every block-level element.
 
-    Elements whose subtrees are left out are added to `skipped`. A page spends most of its time in
+    The roots of skipped subtrees are appended to `skipped`. A page spends most of its time in
     this loop, so it calls little, and reads attributes only of elements with text.
     """
     blocks: list[Block] = []

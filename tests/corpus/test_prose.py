@@ -1,4 +1,4 @@
-"""An item of which one long text is compared is read in a short way, with the same result."""
+"""The fast path for items with a single compared text gives the same documents."""
 
 from __future__ import annotations
 
