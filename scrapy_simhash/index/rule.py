@@ -29,6 +29,7 @@ class Rule:
         change_similarity: less similar versions have changed, with `known`.
         ignored: fields that are no longer read: earlier versions may have them.
         limit: the largest Hamming distance of two documents that are compared.
+        threshold: the least Jaccard similarity of near-duplicates; None if their distance decides.
         radius: the distance within which blocks of 64 bits are searched.
 
     Raises:
@@ -43,25 +44,22 @@ class Rule:
     change_similarity: float = 1.0
     ignored: tuple[str, ...] = ()
     limit: int = field(init=False)
+    threshold: float | None = field(init=False, compare=False)
     radius: int = field(init=False, compare=False)
     #: The hashes of the names in `ignored`.
     ignored_keys: frozenset[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         radius, limit = choose_limits(self.scheme, self.similarity, self.distance)
-        if self.threshold is not None:
+        by_distance = self.distance is not None or own_distance(self.scheme) is not None
+        threshold = None if by_distance or not has_shingles(self.scheme) else self.similarity
+        if threshold is not None:
             limit = candidate_limit(self.similarity)
+        object.__setattr__(self, "threshold", threshold)
         object.__setattr__(self, "limit", limit)
         object.__setattr__(self, "radius", radius)
         ignored_keys = frozenset(name_of(name).key for name in self.ignored)
         object.__setattr__(self, "ignored_keys", ignored_keys)
-
-    @property
-    def threshold(self) -> float | None:
-        """The least Jaccard similarity of near-duplicates; None if their distance decides."""
-        if self.distance is not None or own_distance(self.scheme) is not None:
-            return None
-        return self.similarity if has_shingles(self.scheme) else None
 
 
 def compare(

@@ -199,25 +199,8 @@ _CHANGED_CJK = re.compile(
 )
 
 
-def _signs(*kinds: str) -> set[str]:
-    """The longest word of each phrase of these kinds."""
-    split = (_LETTERS.findall(phrase) for kind in kinds for phrase in phrases(kind))
-    return {max(words, key=len) for words in split if words}
-
-
-#: Every text that `_ONE` changes has one of these.
-SIGNS_OF_ONE = (" ago", "or eine", "ace un", " y a un", "á um")
-#: Where all letters are Latin-1, only numbers near one of these tell a state: words, words before a
-#: date, and the beginnings of words in scripts without spaces.
-SIGNS = (
-    _signs("ago", "alone", "counted", "done", "labels", "rated", "readers", "since", "stock"),
-    _signs("changed"),
-    {
-        phrase[:2].rstrip()
-        for phrase in ago(*UNSPACED).union(*(phrases(k, *UNSPACED) for k in ("counted", "changed")))
-    },
-)
-
+# Every text that `_ONE` changes has one of these.
+_SIGNS_OF_ONE = (" ago", "or eine", "ace un", " y a un", "á um")
 
 Span = tuple[int, int]
 
@@ -235,7 +218,7 @@ def without_state(text: str) -> str:
     """
     before = plain(text[:MAX_TEXT])
     after = without_times(before)
-    if any(sign in after for sign in SIGNS_OF_ONE):
+    if any(sign in after for sign in _SIGNS_OF_ONE):
         after = _ONE.sub(_without_one, after)
     for regex, span_of in ((_DATE, _changed), (_RATING, _rated), (_NUMBER, _counted)):
         after = _without(after, regex, span_of)
