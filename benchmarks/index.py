@@ -222,10 +222,10 @@ def fill(index: Index, size: int) -> None:
                 "fingerprint": fingerprints[16 * number : 16 * number + 16],
                 "created": now, "seen": now, "key": url, "url": url,
                 "packed_keys": None if is_blocks else keys[number].tobytes(), "digest": None,
-                "facts": None, "minhash": None, "page_sketch": None, "beside": None,
+                "facts": None, "minhash": None, "page_sketch": None, "similar_claim": None,
                 "differs": None,
                 "origin": number + 1,
-                "text_digest": number, "met": run,
+                "text_digest": number, "last_run": run,
             }  # fmt: skip
             yield tuple(map(values.__getitem__, names))
 

@@ -148,7 +148,7 @@ class Seen:
                     epoch=touched.epoch,
                     listing=touched.listing,
                     identity=touched.identity,
-                    met=touched.met,
+                    last_run=touched.last_run,
                 )
         return verdicts
 
@@ -202,7 +202,7 @@ class Seen:
             facts=None if facts is None else facts.packed(),
             page_sketch=thing.page_sketch,
             text_digest=thing.text,
-            met=thing.epoch,
+            last_run=thing.epoch,
         )
 
 

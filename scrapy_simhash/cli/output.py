@@ -26,8 +26,8 @@ from scrapy_simhash.report.difference import LONGEST, DiffStep
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import plural, shortened, visible
 
-# A part of a URL, with the sign behind it.
-_URL_PART = re.compile(r"[^/:]*+(?:://|[/:])")
+# Where a part of a URL ends, behind its separators.
+_END_OF_PART = re.compile(r"(?<=[/:])(?![/:])")
 # Characters shown of a cell.
 _LONGEST_CELL = 600
 
@@ -186,7 +186,7 @@ def _without_common_start(cells: list[str], widths: Sequence[int]) -> list[str]:
     urls = {cell: width for cell, width in zip(cells, widths, strict=False) if "://" in cell}
     if len(urls) != 2 or all(cell_len(url) <= width for url, width in urls.items()):
         return cells
-    parts = zip(*map(_URL_PART.findall, urls), strict=False)
+    parts = zip(*map(_END_OF_PART.split, urls), strict=False)
     start = sum(len(one) for one, _ in takewhile(lambda pair: pair[0] == pair[1], parts))
     is_shown = all(cell_len(url[start:]) <= _end_of(width) for url, width in urls.items())
     if is_shown or not start:

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 #: The version of these tables, to be raised with every change. Others are refused.
-VERSION = 16
+VERSION = 17
 
 
 class Invalidated(IntEnum):
@@ -158,17 +158,17 @@ claims = _table(
     sa.Column("minhash", _Sketch),
     sa.Column("page_sketch", _Sketch),
     # The claim with a similar text, and the difference that kept this one.
-    sa.Column("beside", sa.BigInteger),
+    sa.Column("similar_claim", sa.BigInteger),
     sa.Column("differs", sa.String(255)),
     # The first claim of its group: itself, or the first version of the same item.
     sa.Column("origin", sa.BigInteger, nullable=False, default=0),
     # 64 bits of a hash of the text.
     sa.Column("text_digest", sa.BigInteger, nullable=False, default=0),
     # The run that met the item last; 0 once it was found to be gone.
-    sa.Column("met", sa.Integer, nullable=False, default=0),
+    sa.Column("last_run", sa.Integer, nullable=False, default=0),
     # Each batch looks up earlier claims by identity. The end of a crawl finds what it did not meet:
     # the other columns are there so that it reads no rows.
-    sa.Index("simhash_claims_identity", "namespace", "identity", "met", "origin"),
+    sa.Index("simhash_claims_identity", "namespace", "identity", "last_run", "origin"),
     # Invalidated claims of a run are deleted in this order, in all namespaces.
     sa.Index("simhash_claims_run", "run", "namespace", "id"),
     sqlite_with_rowid=False,

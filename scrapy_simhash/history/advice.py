@@ -60,7 +60,7 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[SettingAdvic
     query = (
         select(
             sql.claims.id,
-            sql.claims.beside,
+            sql.claims.similar_claim,
             sql.short_url(schema.claims).label("url"),
             sql.short_url(sql.others).label("other"),
             sql.claims.facts,
@@ -86,10 +86,12 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[SettingAdvic
     unproven = list[set[int]]()
     for start in range(0, len(rows), _AT_ONCE):
         part = rows[start : start + _AT_ONCE]
-        places = [(number, 0) for row in part for number in (row.id, row.beside)]
+        places = [(number, 0) for row in part for number in (row.id, row.similar_claim)]
         kept = read_contents(namespace, places)
         for row in part:
-            mine, theirs = (kept.get((one, 0), NOTHING).values for one in (row.id, row.beside))
+            mine, theirs = (
+                kept.get((one, 0), NOTHING).values for one in (row.id, row.similar_claim)
+            )
             example = _proven(row, mine, theirs)
             if example is None:
                 unproven += _changed(row)

@@ -57,7 +57,7 @@ def read_window(namespace: NamespaceRow, *, since: float | None, run: int | None
                 select(table.run).where(table.namespace == namespace.id)
                 for table in (claims, changes, drops)
             ),
-            select(claims.met).where(claims.namespace == namespace.id),
+            select(claims.last_run).where(claims.namespace == namespace.id),
         )
         runs = runs.where(_run.id.in_(here), ~_is_dead).order_by(_run.id.desc()).limit(1)
     found = namespace.read(runs)

@@ -82,7 +82,7 @@ _MEASURED = ("fingerprint", "minhash", "text_digest")
 _select_kept = _select(
     schema.claims,
     sql.others,
-    claim=sql.claims.beside,
+    claim=sql.claims.similar_claim,
     differs=sql.claims.differs,
     **{name: sql.claims[name] for name in _MEASURED},
     **{f"other_{name}": sql.others.c[name] for name in _MEASURED},

@@ -111,7 +111,7 @@ def find_run(
     """A run, by default the newest, and the namespaces with items of it; or only the named one."""
     here = {namespace.id: namespace for namespace in read_namespaces(database, name)}
     runs = schema.runs.c
-    columns = (sql.claims.run, sql.drops.run, sql.claims.met, schema.changes.c.run)
+    columns = (sql.claims.run, sql.drops.run, sql.claims.last_run, schema.changes.c.run)
     places = [(column, column.table.c.namespace) for column in columns]
     is_here = or_(*(exists().where(one == runs.id, place.in_(here)) for one, place in places))
     newest = select(runs.id).where(is_here).order_by(runs.id.desc()).limit(1)
@@ -141,8 +141,8 @@ def read_runs(namespace: NamespaceRow) -> list[RunRow]:
     of_drops = _count_by_run(sql.drops.run, is_orphan(), *sql.drops_of(namespace))
     claimed = {row.run: (row.all, int(row.some)) for row in namespace.read(of_claims)}
     dropped = {row.run: (row.all, int(row.some)) for row in namespace.read(of_drops)}
-    met = select(sql.claims.met).where(*sql.claims_of(namespace)).distinct()
-    runs = {row.met for row in namespace.read(met)}
+    met = select(sql.claims.last_run).where(*sql.claims_of(namespace)).distinct()
+    runs = {row.last_run for row in namespace.read(met)}
     columns = schema.runs.c
     query = (
         select(*(columns[name] for name in RunRow._fields[:10]))

@@ -49,7 +49,11 @@ drops_with_claims = schema.duplicates.outerjoin(
 others = schema.claims.alias("others")
 claims_with_others = schema.claims.outerjoin(
     others,
-    and_(others.c.namespace == claims.namespace, others.c.id == claims.beside, is_valid(others)),
+    and_(
+        others.c.namespace == claims.namespace,
+        others.c.id == claims.similar_claim,
+        is_valid(others),
+    ),
 )
 
 

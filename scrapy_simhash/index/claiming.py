@@ -311,7 +311,9 @@ def _claim_row(verdict: Verdict, claim: ClaimRow) -> ClaimRow:
         claim = claim._replace(created=verdict.before.created)
     if verdict.differs is None or verdict.match is None:
         return claim
-    return claim._replace(beside=verdict.match.row.id, differs=storable(verdict.differs, 255))
+    return claim._replace(
+        similar_claim=verdict.match.row.id, differs=storable(verdict.differs, 255)
+    )
 
 
 def _keys_of(lookup: Lookup, number: int, candidates: BatchCandidates) -> Sequence[KeyRow]:

@@ -54,8 +54,10 @@ class Copies:
         while unread:
             here = self._here(ids=sorted(unread))
             read = connection.execute(queries.copies, here).all()
-            for claim, identity, url, facts, met in read:
-                copies[claim].append(ClaimRow(identity=identity, url=url, facts=facts, met=met))
+            for claim, identity, url, facts, last_run in read:
+                copies[claim].append(
+                    ClaimRow(identity=identity, url=url, facts=facts, last_run=last_run)
+                )
             # One with more copies than an answer has must not hide those of the others.
             is_cut = len(read) == queries.COPIES
             unread = unread.difference(row[0] for row in read) if is_cut else set()

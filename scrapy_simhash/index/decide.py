@@ -157,7 +157,7 @@ def _counting(similar: Sequence[Match], rule: Rule, visits: Visits) -> list[Matc
     if rule.known == "drop" or visits.epoch is None:
         return [*similar]
     return [
-        replace(match, copies=tuple(copy for copy in match.copies if copy.met >= visits.epoch))
+        replace(match, copies=tuple(copy for copy in match.copies if copy.last_run >= visits.epoch))
         if match.copies
         else match
         for match in similar

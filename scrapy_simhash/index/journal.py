@@ -68,7 +68,7 @@ def _missing(namespace: int, this_run: Run, connection: Connection) -> list[tupl
     of_visit = select(run.id).where(run.epoch == this_run.epoch)
     alike = (run.spider == this.c.spider, run.arguments == this.c.arguments)
     before = select(run.id).where(this.c.id == this_run.id, *alike, run.epoch != this_run.epoch)
-    met = select(row.origin).where(row.namespace == namespace, row.met.in_(of_visit))
+    met = select(row.origin).where(row.namespace == namespace, row.last_run.in_(of_visit))
     met_as_copy = (
         select(row.origin)
         .join(schema.duplicates, duplicate.claim == row.id)
@@ -77,7 +77,7 @@ def _missing(namespace: int, this_run: Run, connection: Connection) -> list[tupl
     )
     wanted = (
         select(row.id, row.identity, row.origin)
-        .where(row.namespace == namespace, row.met.in_(before), is_valid())
+        .where(row.namespace == namespace, row.last_run.in_(before), is_valid())
         .where(row.origin.not_in(met), row.origin.not_in(met_as_copy))
         .order_by(row.id)
     )
@@ -97,7 +97,7 @@ def _mark(
         claims = list(map(ClaimRow._make, connection.execute(queries.details, here)))
         group = update(schema.claims).where(in_namespace, is_in(row.origin, "numbers"))
         origins = {"numbers": list({claim.origin for claim in claims})}
-        connection.execute(group.values(met=0), origins)
+        connection.execute(group.values(last_run=0), origins)
         gone = {"run": run.id, "created": database.clock(connection), "status": "removed"}
         record(
             connection,

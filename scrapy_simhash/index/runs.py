@@ -123,7 +123,7 @@ class Run:
     def claimant(self) -> ClaimRow:
         """What all claims of this run have in common; raises IndexUnusable as `check` does."""
         self._check()
-        return ClaimRow(run=self.id, epoch=self.epoch, met=self.id)
+        return ClaimRow(run=self.id, epoch=self.epoch, last_run=self.id)
 
     @property
     def _mine(self) -> ColumnElement[bool]:

@@ -57,11 +57,11 @@ class ClaimRow(NamedTuple):
     facts: bytes | None = None
     minhash: bytes | None = None
     page_sketch: bytes | None = None
-    beside: int | None = None
+    similar_claim: int | None = None
     differs: str | None = None
     origin: int = 0
     text_digest: int = 0
-    met: int = 0
+    last_run: int = 0
 
     @property
     def group(self) -> str:
@@ -70,7 +70,7 @@ class ClaimRow(NamedTuple):
 
 
 #: What changes if a claim stands for a later document.
-TOUCHED = ("identity", "token", "download", "epoch", "listing", "met")
+TOUCHED = ("identity", "token", "download", "epoch", "listing", "last_run")
 
 
 class LastDuplicate(NamedTuple):
@@ -226,7 +226,7 @@ class Verdict:
     @property
     def is_back(self) -> bool:
         """Whether the item was said to be gone."""
-        return isinstance(self.before, ClaimRow) and self.before.met == 0
+        return isinstance(self.before, ClaimRow) and self.before.last_run == 0
 
     @property
     def is_equal(self) -> bool:

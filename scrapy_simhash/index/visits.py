@@ -67,11 +67,11 @@ class Visits(NamedTuple):
 
     def is_current(self, claim: ClaimRow) -> bool:
         """Whether a claim was met in this visit, or in the last one of another spider."""
-        return self.is_here(claim) or claim.met in self.others
+        return self.is_here(claim) or claim.last_run in self.others
 
     def is_here(self, claim: ClaimRow) -> bool:
         """Whether a claim was met in this visit."""
-        return self.epoch is None or (claim.epoch == self.epoch and claim.met not in self.dead)
+        return self.epoch is None or (claim.epoch == self.epoch and claim.last_run not in self.dead)
 
 
 #: Those of an index that is not used by crawls.
@@ -107,7 +107,7 @@ def judge(
         return Verdict("duplicate", best(current_copies), status="copy", outdated=outdated)
     if all_versions := versions_here or earlier_versions:
         # Those of the last visit that met it.
-        newest = max(all_versions, key=lambda match: (match.row.met, match.row.id))
+        newest = max(all_versions, key=lambda match: (match.row.last_run, match.row.id))
         of_visit = newest.row.epoch
         similar_then = [match for match in similar_versions if match.row.epoch == of_visit]
         versions_then = [match for match in all_versions if match.row.epoch == of_visit]

@@ -67,7 +67,7 @@ _touch = (
     .where(*_row(_claims))
     .values(seen=sa.bindparam("now"), **_new_values(TOUCHED))
 )
-_meet = sa.update(_claims).where(*_rows_of(_claims)).values(met=sa.bindparam("new_met"))
+_meet = sa.update(_claims).where(*_rows_of(_claims)).values(last_run=sa.bindparam("new_last_run"))
 _restore = (
     sa.update(_claims)
     # Unless the item was met once more.
@@ -225,7 +225,7 @@ class Writer:
     def meet(self, claims: Collection[int], run: int) -> None:
         """Note that a run has met items, though it has not stored them."""
         if claims:
-            self._ask(_meet, claims, new_met=run)
+            self._ask(_meet, claims, new_last_run=run)
 
     def restore(self, claim: ClaimRow, before: ClaimRow) -> None:
         """Restore the claim of an unchanged item that was not stored this time.
@@ -234,7 +234,7 @@ class Writer:
         """
         here = {"here": self._namespace, "number": claim.id, "of_token": claim.token}
         # It was met, though it is not stored.
-        row = _new(before._replace(met=claim.met), TOUCHED)
+        row = _new(before._replace(last_run=claim.last_run), TOUCHED)
         self._connection.execute(_restore, {**here, **row})
         self._ask(_orphan_since, [claim.id], since=claim.epoch)
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("table", "columns"),
     [
-        ("simhash_claims", ["namespace", "identity", "met", "origin"]),
+        ("simhash_claims", ["namespace", "identity", "last_run", "origin"]),
         ("simhash_duplicates", ["namespace", "identity"]),
         ("simhash_claims", ["run", "namespace", "id"]),
         ("simhash_duplicates", ["namespace", "claim"]),
