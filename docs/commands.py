@@ -14,7 +14,8 @@ HEAD = """\
 <!-- Written by docs/commands.py from the parsers of the commands; a test compares the two. -->
 
 `scrapy simhash COMMAND` works in a project, with its settings, and anywhere else with `--database`.
-Each command also takes `--help`, and `-s NAME=VALUE` for a setting. Expected errors are one line on
+Each command also takes `--help`, and `-s NAME=VALUE` for a setting. `scrapy simhash --version`
+shows the versions of all that is used, for the report of a bug. Expected errors are one line on
 standard error with exit code 2. JSON is in UTF-8, and its times are in UTC. Tables are as wide as
 the terminal, also in a pipe to a pager. If the database has several namespaces and none is named,
 commands that delete nothing take that of the run they are given, or of the newest one.

@@ -126,7 +126,12 @@ def crawl(proxy: str, number: int, overrides: dict[str, Any]) -> Crawl:
     """Run all spiders as `http_proxy=... scrapy crawl` would, and note what they drop."""
     os.environ |= {"http_proxy": proxy, "no_proxy": ""}
     settings = get_project_settings()
-    own = {"LOG_FILE": f"{STATE}/crawl-{number}.log", "SIMHASH_NAMESPACE": NAMESPACE}
+    own = {
+        "LOG_FILE": f"{STATE}/crawl-{number}.log",
+        "SIMHASH_NAMESPACE": NAMESPACE,
+        # It logs an error where the user has no home folder.
+        "REMOTE_CONTROL_ENABLED": False,
+    }
     settings.setdict(own | overrides, priority="cmdline")
     process = CrawlerProcess(settings)
     crawlers = [process.create_crawler(name) for name in SPIDERS]

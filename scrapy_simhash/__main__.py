@@ -23,7 +23,7 @@ def main() -> int:
         description="The commands of scrapy simhash that need no Scrapy, in half of the time.",
     )
     add_commands(parser, _COMMANDS)
-    options = parse_options(parser, parser.prog, _COMMANDS, parser.parse_args().arguments)
+    options = parse_options(parser, parser.prog, _COMMANDS, parser.parse_args())
     return run_command(options, _project_settings() | dict(options.settings))
 
 

@@ -33,7 +33,7 @@ class Simhash(ScrapyCommand):
         """Called by Scrapy."""
         if args:
             raise UsageError(f"unrecognized arguments: {' '.join(args)}")
-        options = parse_options(self._parser, "scrapy simhash", COMMANDS, opts.arguments)
+        options = parse_options(self._parser, "scrapy simhash", COMMANDS, opts)
         assert self.settings is not None  # noqa: S101 - set by Scrapy
         self.settings.setdict(dict(options.settings), priority="cmdline")
         self.exitcode = run_command(options, self.settings)

@@ -16,7 +16,7 @@ from argparse import (
     Namespace,
     RawDescriptionHelpFormatter,
 )
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from io import TextIOWrapper
 from keyword import iskeyword
 from typing import Any
@@ -65,20 +65,25 @@ def add_commands(parser: ArgumentParser, names: Collection[str]) -> None:
     lines.append("Each command has a --help of its own.")
     # Above the options that Scrapy adds.
     parser.description = "\n".join([*filter(None, [parser.description]), "", *lines])
+    parser.add_argument(
+        "--version", action="store_true", help="show the versions of all that is used, and exit"
+    )
     parser.add_argument("arguments", nargs=REMAINDER, help=SUPPRESS)
 
 
 def parse_options(
-    parser: ArgumentParser, prog: str, names: Collection[str], arguments: Sequence[str]
+    parser: ArgumentParser, prog: str, names: Collection[str], given: Namespace
 ) -> Namespace:
     """The command that a parser has taken, its options, and settings as pairs."""
     # What the encoding of a terminal lacks is escaped, as on standard error.
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
-    if not arguments:
+    if given.version:
+        return Namespace(command="version", settings=[])
+    if not given.arguments:
         parser.print_help(sys.stderr)
         parser.exit(2, f"{prog}: a command is missing\n")
-    command, *rest = arguments
+    command, *rest = given.arguments
     if command not in COMMANDS:
         from difflib import get_close_matches  # noqa: PLC0415  (slow)
 

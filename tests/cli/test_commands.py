@@ -9,6 +9,7 @@ import sys
 import zlib
 from base64 import b64decode
 from datetime import datetime
+from importlib.metadata import version
 from io import BytesIO, TextIOWrapper
 
 import pytest
@@ -254,6 +255,26 @@ def test_what_an_output_can_not_encode_is_escaped(
         written = stdout.buffer.getvalue()
         if command in {"drops", "explain", "show"}:
             assert (r"\u96ea" in written.decode(encoding)) or options == ["--kept"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_versions_are_those_of_all_that_is_used(call, tmp_path, engine):
+    with empty_database(engine, tmp_path) as url:
+        address = url.render_as_string(hide_password=False)
+        given = ("--version", "-s", f"SIMHASH_DATABASE_URL={address}")
+        code, empty, _ = call(*given)
+        assert code == 0
+        empty = " ".join(empty.split())
+        assert re.search("nothing was crawled into it|there is no database", empty)
+        with Index(address, namespace="news") as index:
+            fill(index)
+            name = index.database.dialect
+        code, out, _ = call(*given)
+    assert code == 0
+    for package in ("scrapy-simhash", "Scrapy", "SQLAlchemy"):
+        assert re.search(rf"{package} +│ {re.escape(version(package))}[ ,]", out)
+    assert f", core: {native.in_use} " in out
+    assert re.search(rf": {name} \d+\.\d", out)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
