@@ -151,12 +151,6 @@ class TestSettings:
             described |= dict(zip(names, map(ast.literal_eval, values), strict=False))
         assert described == DEFAULTS
 
-    def test_settings_of_the_readme_have_their_defaults(self):
-        row = r"^\| `(SIMHASH_\w+)` \| `(.+?)` \|"
-        rows = re.findall(row, text_of(ROOT / "README.md"), re.MULTILINE)
-        assert rows
-        assert [row for row in rows if DEFAULTS.get(row[0], ...) != ast.literal_eval(row[1])] == []
-
     def test_every_reason_for_which_something_is_not_compared_is_described(self):
         _, table = text_of(DOCS / "settings.md").split("| reason in `simhash/skipped/` |")
         assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(get_args(Reason))
