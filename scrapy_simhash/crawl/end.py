@@ -96,7 +96,11 @@ class CrawlEnd:
         more = f"What {what}, and why: {self._command(f'drops --run {run}')}"
         logger.info(
             "%d checked, %d kept, %d dropped: %d unique, %d %s%s. %s",
-            *(checked, checked - dropped, dropped, stats.get("unique"), duplicates),
+            checked,
+            checked - dropped,
+            dropped,
+            stats.get("unique"),
+            duplicates,
             plural(duplicates, "near-duplicate"),
             stats.others(),
             # Unchanged items that were left out are not listed.

@@ -176,5 +176,9 @@ class ItemField:
             self._warned.add(kind)
             logger.warning(
                 "%s = %r is not written to items of %s.%s, which are stored as they are: %s",
-                *(self._setting, self.name, kind.__module__, kind.__qualname__, why),
+                self._setting,
+                self.name,
+                kind.__module__,
+                kind.__qualname__,
+                why,
             )

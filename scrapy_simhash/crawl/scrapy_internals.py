@@ -51,7 +51,9 @@ def _or_lose(feature: str) -> Iterator[None]:
             _lost.add(feature)
             logger.warning(
                 "Scrapy %s differs from what this plugin expects (%s): %s",
-                *(scrapy.__version__, error, feature),
+                scrapy.__version__,
+                error,
+                feature,
             )
 
 

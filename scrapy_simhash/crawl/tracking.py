@@ -138,7 +138,9 @@ class Tracker:
         except ValueError as error:
             logger.error(  # noqa: TRY400 - the message is complete
                 'meta["%s"] of %s: %s. Its items are stored unchecked',
-                *(name, shortened(response.url, 2000), error),
+                name,
+                shortened(response.url, 2000),
+                error,
             )
             is_left_alone = True
         number = id(response)

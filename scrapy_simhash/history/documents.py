@@ -41,12 +41,14 @@ def read_stored(namespace: NamespaceRow, run: int | None = None, *, limit: int) 
         limit,
         sql.claims.id.label("claim"),
         literal(0).label("number"),
-        *(sql.claims.listing, sql.claims.page_sketch),
+        sql.claims.listing,
+        sql.claims.page_sketch,
     ).where(*sql.claims_of(namespace))
     of_drops = _newest(
         schema.duplicates,
         limit,
-        *(sql.drops.claim, sql.drops.id.label("number")),
+        sql.drops.claim,
+        sql.drops.id.label("number"),
         literal(0).label("listing"),
         null().label("page_sketch"),
     ).where(*sql.drops_of(namespace, run), sql.drops.action != SAME)

@@ -88,7 +88,8 @@ ITEMS = (_items(~is_orphan()), _items(is_orphan()))
 
 # Adding 0 makes the engine search by claim only, not by each pair of a claim and a number.
 _these_texts = (
-    *(_of_texts, is_in(_text.claim, "claims")),
+    _of_texts,
+    is_in(_text.claim, "claims"),
     is_in(_text.duplicate + sa.literal_column("0"), "numbers"),
 )
 drop_texts = sa.delete(schema.texts).where(*_these_texts)

@@ -121,14 +121,17 @@ class Index:
     def _open(self) -> None:
         """Find the namespace, or create it."""
         opened = open_namespace(
-            *(self.database, self.namespace),
+            self.database,
+            self.namespace,
             scheme=self.scheme.id,
             plan=self._keys.id,
             compared=self._compared,
         )
         self.id = opened.id
         self.lookup = Lookup(
-            *(self.namespace, opened, self._keys),
+            self.namespace,
+            opened,
+            self._keys,
             scheme=self.scheme,
             rule=self._rule,
             dialect=self.database.dialect,

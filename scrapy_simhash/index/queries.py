@@ -56,7 +56,10 @@ copies = (
     .limit(COPIES)
 )
 last_urls = sa.select(
-    *(_duplicates.created, _duplicates.claim, _duplicates.key, schema.url_of(schema.duplicates))
+    _duplicates.created,
+    _duplicates.claim,
+    _duplicates.key,
+    schema.url_of(schema.duplicates),
 ).where(_of_duplicates, is_in(_duplicates.claim, "ids"))
 texts = sa.select(_texts.claim, _texts.text).where(*_of_texts, _texts.duplicate == 0)
 contents = sa.select(_texts.claim, _texts.duplicate, _texts.text).where(

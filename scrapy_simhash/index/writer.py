@@ -91,7 +91,9 @@ _orphan_since = (
     .values(orphaned=True)
 )
 _known = sa.select(
-    *(_duplicates.c.id, _duplicates.c.run, _duplicates.c.item_bytes),
+    _duplicates.c.id,
+    _duplicates.c.run,
+    _duplicates.c.item_bytes,
     *(_duplicates.c[name] for name in _CONTENT),
 ).where(*_rows_of(_duplicates, "identity"))
 _record_again = sa.update(_duplicates).where(*_row(_duplicates)).values(_new_values(_AGAIN))
