@@ -12,9 +12,10 @@ from scrapy_simhash.cli.output import write_lines
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.cli.records import DECISION_HEADS, decision_cells
 from scrapy_simhash.history.decisions import read_decisions, with_contents
-from scrapy_simhash.history.namespaces import find_run
+from scrapy_simhash.history.namespaces import find_run, read_runs
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.words import STORED
+from scrapy_simhash.visible import plural
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,6 +45,7 @@ def run(project: Project, options: Namespace) -> None:
                     yield [*with_contents(namespace, page, project.settings.scheme)]
 
         write_lines(options, DECISION_HEADS, pages(), decision_cells)
+        of_run = [row.counts for row in read_runs(namespaces[0]) if row.id == number]
     named = ", ".join(repr(namespace.name) for namespace in namespaces)
     shown = ", ".join(f"{count:,} {status}" for status, count in counts.items())
     lines = [f"{shown or ('nothing kept' if options.kept else 'nothing dropped')}"]
@@ -53,7 +55,13 @@ def run(project: Project, options: Namespace) -> None:
         lines[0] += " although another item is similar"
         lines += ["If a field is irrelevant, name it in SIMHASH_IGNORE_FIELDS"] * bool(counts)
     else:
-        if counts.keys() - {STORED}:
+        listed = counts.total() - counts[STORED]
+        if of_run and of_run[0] and (more := of_run[0][2] - listed) > 0:
+            lines.append(
+                f"{more:,} more {plural(more, 'item')} had not changed at all, or a later run "
+                "dropped them again"
+            )
+        if listed:
             lines.append(f"To restore: scrapy simhash restore --run {number}")
         command = f"scrapy simhash drops --kept --run {number}"
         lines.append(f"What was kept although another item is similar: {command}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 
 import pytest
 from loopback import prose
@@ -62,6 +64,14 @@ def test_the_last_line_says_what_to_run_next(call, database):
         fill(index, action="report")
     err = call("drops", "--database", database)[2]
     assert err.startswith("Run 2 of 'reported': 2 stored anyway. What was kept")
+
+
+def test_drops_without_a_line_are_counted(call, database):
+    with closing(sqlite3.connect(database)) as connection, connection:
+        stats = {"simhash/checked": 9, "simhash/dropped": 5, "simhash/index/namespaces": 1}
+        connection.execute("UPDATE simhash_runs SET stats = ?", (json.dumps(stats),))
+    assert "2 dropped. 3 more items had not changed" in call("drops", "--database", database)[2]
+    assert "more" not in call("drops", "--kept", "--database", database)[2]
 
 
 def test_the_newest_run_is_listed_or_another_one(call, database):
