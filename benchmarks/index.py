@@ -4,6 +4,7 @@
     python benchmarks/index.py --size 1000000 --keys blocks --distance 3 --peers
     python benchmarks/index.py --size 100000 --url postgresql+psycopg://user@host/empty_database
     python benchmarks/index.py --size 300000 --report 50000        # the report of such an index
+    python benchmarks/index.py --size 10000000 --commands          # the commands as well
 
 The index is first filled with documents that have nothing to do with each other, by sorted bulk
 insertion. Then documents are claimed of which one in ten is a near-duplicate of one that was. Rows
@@ -11,6 +12,8 @@ print as they are done: microseconds an item by the wall and by the CPU of this 
 server's is not in it), candidates an item, bytes a document on disk, and how much memory this
 process took for it all. The peers hold 64-bit fingerprints in memory and are measured in the same
 run, with as many; datasketch holds a tenth of them. The URL must be that of an empty database.
+With --commands the first verdict of an index that is opened again is timed, and then `stats`,
+`drops`, `report`, and `prune` of a hundredth of the documents, each in a process of its own.
 With --report the index gets so many dropped items of ten fields, ten for each original, and what is
 measured is its HTML report.
 """
@@ -21,6 +24,9 @@ import argparse
 import importlib
 import logging
 import random
+import resource
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -67,6 +73,7 @@ def main() -> None:
     parser.add_argument("--distance", type=int, default=3, help="with blocks")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--report", type=int, metavar="DROPS", help="measure the report instead")
+    parser.add_argument("--commands", action="store_true", help="measure some commands as well")
     options = parser.parse_args()
     # What the random fingerprints of this run meet is no news.
     logging.disable(logging.WARNING)
@@ -113,6 +120,34 @@ def _measure_index(options: argparse.Namespace, url: str) -> None:
             print(f"  {name:14} {watch} {candidates:9.1f} candidates, {found:.3f} duplicates")
         print(f"  {_size_on_disk(index) / options.size:.0f} bytes a document")
         print(f"  {(_memory() - before) / 2**20:.0f} MiB of memory")
+    if options.commands:
+        _measure_commands(url, options.size, how["rule"])
+
+
+def _measure_commands(url: str, size: int, rule: Rule) -> None:
+    """The time to open the index and get a verdict, and that of commands."""
+    started = time.perf_counter()
+    with Index(url, rule=rule) as index:
+        index.claim("a text that nobody has stored before, of a few words only", key="first")
+        print(f"  first verdict  {time.perf_counter() - started:8.2f} s")
+        old = update(schema.claims).where(schema.claims.c.id <= size // 100).values(seen=0.0)
+        index.database.transact(lambda connection: connection.execute(old))
+    with tempfile.TemporaryDirectory() as folder:
+        for name, *given in (
+            ("stats",),
+            ("drops",),
+            ("report", "-o", f"{folder}/report.html"),
+            ("prune", "--older-than", "30"),
+        ):
+            start = [sys.executable, "-m", "scrapy", "simhash", name, *given, "--database", url]
+            started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(start, check=True, capture_output=True, cwd=folder)
+            used, seconds = (
+                resource.getrusage(resource.RUSAGE_CHILDREN),
+                time.perf_counter() - started,
+            )
+            cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+            print(f"  {name:14} {seconds:8.2f} s, {cpu:.2f} s of CPU", flush=True)
 
 
 def _measure_report(index: Index, drops: int) -> None:
