@@ -38,7 +38,7 @@ html_css_files = ["site.css"]
 # Pages without other pages below them.
 html_sidebars = dict.fromkeys(["start", "compared", "troubleshooting", "changelog"], ())
 html_theme_options = {
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 5,
     "show_toc_level": 2,  # every setting is in the contents of its page
     "footer_start": ["copyright"],
     "footer_end": [],
