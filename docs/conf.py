@@ -34,6 +34,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = project
 html_show_sourcelink = False
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_css_files = ["site.css"]
 # Pages without other pages below them.
 html_sidebars = dict.fromkeys(["start", "compared", "troubleshooting", "changelog"], ())
