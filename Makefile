@@ -9,7 +9,7 @@ EXTRAS := postgresql,mariadb,trafilatura,rjieba,xxhash,orjson,parquet,warc,zstd
 # Tests start many processes: without bytecode files each of them compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test test-all docs test-lowest test-databases torture fuzz clean
+.PHONY: demo check test test-all docs test-lowest test-databases torture fuzz figures clean
 
 demo: $(READY)
 	$(BIN)/python example_project/demo.py
@@ -52,6 +52,33 @@ TARGETS :=
 fuzz: $(READY)
 	-$(BIN)/python -m pip install --quiet --only-binary=:all: atheris
 	PYTHONPATH=tests $(BIN)/python -m fuzz.run --minutes $(MINUTES) $(TARGETS)
+
+# All figures of the README and docs/, which quote these files: on an idle machine, in hours. DATA has
+# pages.tar.xz, pairs.jsonl.xz, and the folders of benchmarks/accuracy.py and published.py.
+DATA := data
+PAGES := $(DATA)/pages.tar.xz
+figures: $(READY)
+	$(BIN)/python -m pip install --quiet --group benchmark
+	echo "Measured on $$(date -u +%F) at commit $$(git rev-parse --short HEAD), on $$(nproc) cores ($$(uname -sm))." \
+		> benchmarks/measured.md
+	$(BIN)/python -m benchmarks.accuracy --pages $(PAGES) --pairs $(DATA)/pairs.jsonl.xz --sites $(DATA)/sites \
+		--out benchmarks/accuracy_parts/results.md
+	$(BIN)/python -m benchmarks.accuracy_parts.figure docs/accuracy.svg
+	($(BIN)/python -m benchmarks.noisy --set all --totals && \
+		$(BIN)/python -m benchmarks.noisy --kinds "four names" --setting SIMILARITY=.8 && \
+		$(BIN)/python -m benchmarks.noisy.others --set aside) > benchmarks/noisy.md
+	$(BIN)/python -m benchmarks.published --articles $(DATA)/articles --cleaned $(DATA)/cleaned \
+		--out benchmarks/published.md
+	$(BIN)/python -m benchmarks.corpus --pages $(PAGES) --rounds 3 --out benchmarks/corpus.md
+	(for spider in selectors text none; do \
+		$(BIN)/python benchmarks/crawl.py $(PAGES) --rounds 9 --only compiled,pure --spider $$spider || exit; done; \
+		$(BIN)/python benchmarks/crawl.py --small 2000 --rounds 9 --only compiled,pure && \
+		$(BIN)/python benchmarks/long_crawl.py && \
+		$(BIN)/python -m benchmarks.text $(PAGES) && \
+		$(BIN)/python benchmarks/fingerprint.py $(DATA)/pairs.jsonl.xz) > benchmarks/crawl.txt
+	(for size in 100000 1000000 10000000; do \
+		$(BIN)/python benchmarks/index.py --size $$size --commands || exit; done; \
+		$(BIN)/python benchmarks/race.py) > benchmarks/scale.txt
 
 $(READY): pyproject.toml setup.py $(wildcard scrapy_simhash/native/*.[ch])
 	$(PYTHON) -m venv .venv
