@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
+from decided import facts_of
 from loopback import prose
 
 from scrapy_simhash.crawl.quarantine import pack
@@ -19,36 +20,37 @@ def changed(text, words):
     return " ".join(parts)
 
 
+def store(index, text, url, values=None, *, key=None, item=None, action="drop"):
+    """Claim an item, and confirm the claim or record the duplicate; returns the verdict."""
+    facts = facts_of(values) if values else None
+    document = index.document(text, key=key or url, url=url, facts=facts)
+    document.values = values or {}
+    (verdict,) = index.execute(claims=[document])
+    if verdict.kind == "duplicate":
+        packed = pack(item) if item else ()
+        index.execute(duplicates=[Duplicate(document, verdict.match, action, *packed)])
+    else:
+        index.confirm(verdict)
+    return verdict
+
+
 def fill(index, *, action="drop", edits=3):
     """Store three pages and two near-duplicates of the second; returns the texts of the pages."""
     texts = [prose(number, 200) for number in range(3)]
-    documents = [
-        index.document(text, key=f"page {number}", url=f"http://a.test/{number}")
-        for number, text in enumerate(texts)
-    ]
-    index.confirm(*index.execute(claims=documents))
+    for number, text in enumerate(texts):
+        store(index, text, f"http://a.test/{number}", key=f"page {number}")
     for number in (1, 2):
-        copy = index.document(
-            changed(texts[1], edits * number - edits),
-            key=f"copy {number}",
-            url=f"http://b.test/{number}",
-        )
-        (verdict,) = index.execute(claims=[copy])
+        copy, url = changed(texts[1], edits * number - edits), f"http://b.test/{number}"
+        item = {"url": url, "title": "雪 \ud800"}
+        verdict = store(index, copy, url, key=f"copy {number}", item=item, action=action)
         assert verdict.kind == "duplicate"
-        packed = pack({"url": copy.url, "title": "雪 \ud800"})
-        index.execute(duplicates=[Duplicate(copy, verdict.match, action, *packed)])
     return texts
 
 
 def meet(index, pages):
-    """Claim a text at each URL, and store the duplicates."""
+    """Store a text at each URL."""
     for url, seed in pages:
-        document = index.document(prose(seed), key=url, url=url)
-        (verdict,) = index.execute(claims=[document])
-        if verdict.kind == "duplicate":
-            index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
-        else:
-            index.confirm(verdict)
+        store(index, prose(seed), url)
 
 
 def rows_of(database, query):

@@ -106,8 +106,10 @@ def test_levels_are_1_to_5() -> None:
     assert all(weights[w] == max(1, math.ceil(5 * v / heaviest)) for w, v in tfidf.items())
 
 
-def test_parts_of_speech() -> None:
-    weights = weights_of("北京的读者观看电影", weights="pos", stop_words=None)
+@pytest.mark.parametrize("tokenizer", ["jieba", "rjieba"])
+def test_parts_of_speech(tokenizer: str) -> None:
+    pytest.importorskip(tokenizer)
+    weights = weights_of("北京的读者观看电影", tokenizer=tokenizer, weights="pos", stop_words=None)
     assert weights["北京"] == 5
     assert weights["读者"] == 4
     assert weights["观看"] == 3
@@ -133,13 +135,8 @@ def test_own_idf(tmp_path: Path) -> None:
 def test_top_takes_the_heaviest() -> None:
     text = "a a a b b c c d"
     options = {"tokenizer": str.split, "weights": "tf", "stop_words": None}
-    assert list(Keywords(top=2, **options).extract(text).keywords) == ["a", "b"]  # type: ignore[arg-type]
-    assert list(Keywords(top=None, **options).extract(text).keywords) == [
-        "a",
-        "b",
-        "c",
-        "d",
-    ]  # type: ignore[arg-type]
+    for top, words in ((2, "ab"), (None, "abcd")):
+        assert [*Keywords(top=top, **options).extract(text).keywords] == [*words]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -212,12 +209,6 @@ def test_rjieba_finds_the_same_keywords() -> None:
     taught = Keywords(tokenizer="rjieba", user_dictionary=["51区"], stop_words=None)
     assert taught.extract("在51区").tokens == ["在", "51区"]
     assert "rjieba/" in fast.id
-
-
-def test_rjieba_knows_parts_of_speech() -> None:
-    pytest.importorskip("rjieba")
-    weights = weights_of("北京的读者观看电影", tokenizer="rjieba", weights="pos")
-    assert weights["北京"] == 5
 
 
 def test_rjieba_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

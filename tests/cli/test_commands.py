@@ -15,15 +15,10 @@ from io import BytesIO, TextIOWrapper
 import pytest
 from loopback import prose
 from servers import ENGINES, empty_database
-from stored import fill
+from stored import fill, store
 
 from scrapy_simhash import native
-from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Duplicate
-from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import fold
-from scrapy_simhash.item.names import name_of
 
 HOSTILE = "http://evil.test/\x1b[31m\u202egpj.exe\x07"
 NAMES = [
@@ -195,14 +190,8 @@ def crawled(tmp_path):
     with Index(f"sqlite:///{path}") as index:
         for number, name in enumerate("雪é9"):
             url = SECRET_URL.format(name)
-            document = index.document(f"{prose(1)} see {url} now", key=url, url=url)
-            document.facts = Facts.of({"price": fold(name_of("price"), f"{number // 2} EUR")})
-            document.values = {"price": f"{number // 2} EUR", "link": url}
-            (verdict,) = index.execute(claims=[document])
-            if verdict.kind == "duplicate":
-                packed = pack({"url": url})
-                index.execute(duplicates=[Duplicate(document, verdict.match, "drop", *packed)])
-            index.confirm(verdict)
+            values = {"price": f"{number // 2} EUR", "link": url}
+            store(index, f"{prose(1)} see {url} now", url, values, item={"url": url})
     return path
 
 

@@ -10,13 +10,10 @@ from contextlib import closing
 import pytest
 from loopback import prose
 from rich.cells import cell_len
-from stored import change, changed, fill, meet
+from stored import change, changed, fill, meet, store
 
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import fold
-from scrapy_simhash.item.names import name_of
 
 
 def lines(answer):
@@ -31,14 +28,8 @@ def priced(tmp_path):
     path = tmp_path / "priced.db"
     with Index(f"sqlite:///{path}", namespace="shop") as index:
         for number, text in enumerate((prose(1, 200), changed(prose(1, 200), 1)), 1):
-            document = index.document(
-                text,
-                key=f"http://a.test/{number}",
-                url=f"http://a.test/{number}",
-                facts=Facts.of({"price": fold(name_of("price"), f"{number} EUR")}),
-            )
-            document.values = {"price": f"{number} EUR", "seller": "Ann", "at": f"day {number}"}
-            index.confirm(*index.execute(claims=[document]))
+            values = {"price": f"{number} EUR", "seller": "Ann", "comments": f"{number} comments"}
+            store(index, text, f"http://a.test/{number}", values)
     return path
 
 
@@ -97,7 +88,7 @@ def test_what_was_kept_is_listed_with_both_values_and_the_true_similarity(call, 
     assert kept["reason"] == "`price` differs"
     assert [*kept["fields"].items()] == [
         ("price", ["1 EUR", "2 EUR"]),
-        ("at", ["day 1", "day 2"]),
+        ("comments", ["1 comments", "2 comments"]),
     ]
     assert 0.9 < kept["similarity"] < 1
     assert not kept["estimated"]

@@ -6,11 +6,9 @@ import json
 
 import pytest
 from loopback import prose
-from stored import change, changed, fill
+from stored import change, changed, fill, store
 
-from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Duplicate
 
 
 def test_restore_gives_items_back(call, database, tmp_path):
@@ -52,9 +50,7 @@ def test_restore_chooses(call, database, options, count):
 def drop(index, number, item, *, key="copy"):
     # The same text again would be no further duplicate.
     text = changed(prose(1, 200), 2 * item["run"] + (number == 1))
-    document = index.document(text, key=key, url=f"http://b.test/{number}")
-    (verdict,) = index.execute(claims=[document])
-    index.execute(duplicates=[Duplicate(document, verdict.match, "drop", *pack(item))])
+    store(index, text, f"http://b.test/{number}", key=key, item=item)
 
 
 def test_a_run_that_dropped_nothing_is_named(call, database):
@@ -111,9 +107,7 @@ def test_restore_orphans_once_their_claim_is_released(call, tmp_path):
     path = tmp_path / "seen.db"
     with Index(f"sqlite:///{path}") as index:
         verdict = index.claim(prose(1), key="1")
-        copy = index.document(prose(1), key="2")
-        (duplicate,) = index.execute(claims=[copy])
-        index.execute(duplicates=[Duplicate(copy, duplicate.match, "drop", *pack({"n": 2}))])
+        store(index, prose(1), "2", item={"n": 2})
         index.release(verdict)
     assert json.loads(call("restore", "--orphans", "--database", path)[1]) == {"n": 2}
 

@@ -10,14 +10,11 @@ from loopback import PageSpider, article, crawl, prose, serve
 from scrapy import Request
 from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.request import fingerprint
-from stored import changed, fill
+from stored import changed, fill, store
 
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Duplicate
-from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import fold
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import load_scheme
 
@@ -71,12 +68,8 @@ def test_show_gives_the_values_of_a_duplicate_and_its_original(call, tmp_path):
     path = tmp_path / "seen.db"
     with Index(f"sqlite:///{path}") as index:
         for number in (1, 2):
-            document = index.document(prose(1), key=str(number), url=f"http://{number}.test/")
-            document.values = {"views": f"{number} readers", "author": "Ann"}
-            (verdict,) = index.execute(claims=[document])
-            if number == 2:
-                index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
-            index.confirm(verdict)
+            values = {"views": f"{number} readers", "author": "Ann"}
+            store(index, prose(1), f"http://{number}.test/", values)
     known = json.loads(call("show", "http://2.test/", "--json", "--database", path)[1])
     (drop,) = known["decisions"]
     assert drop["fields"] == {"views": ["1 readers", "2 readers"]}
@@ -87,14 +80,7 @@ def test_show_names_the_page_it_was_kept_beside_and_the_reason(call, tmp_path):
     path = tmp_path / "seen.db"
     with Index(f"sqlite:///{path}") as index:
         for number in (1, 2):
-            document = index.document(
-                prose(1),
-                key=str(number),
-                url=f"http://a.test/{number}",
-                facts=Facts.of({"price": fold(name_of("price"), f"{number} EUR")}),
-            )
-            document.values = {"price": f"{number} EUR"}
-            index.confirm(*index.execute(claims=[document]))
+            store(index, prose(1), f"http://a.test/{number}", {"price": f"{number} EUR"})
     known = json.loads(call("show", "http://a.test/2", "--json", "--database", path)[1])
     (kept,) = known["decisions"]
     assert (kept["status"], kept["reason"]) == ("kept", "`price` differs")

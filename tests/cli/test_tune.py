@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from decided import facts_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopback import prose
-from stored import changed
+from stored import changed, store
 
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
@@ -20,9 +21,6 @@ from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Document, Duplicate, FactsMode
-from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import fold
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.text import markup
 
@@ -56,10 +54,6 @@ TEXTS = [
 ]
 
 
-def price(number: int) -> Facts:
-    return Facts.of({"price": fold(name_of("price"), f"{number} EUR")})
-
-
 def stored(index: Index) -> list[Any]:
     namespace = choose_namespace(index.database, None)
     return documents.read_stored(namespace, limit=1000)
@@ -81,7 +75,7 @@ def decided(index: Index, facts: FactsMode) -> list[bool]:
         st.tuples(
             st.integers(0, len(TEXTS) - 1),
             st.integers(0, 2),
-            st.sampled_from([None, price(1), price(2)]),
+            st.sampled_from([None, *(facts_of({"price": f"{n} EUR"}) for n in "12")]),
             st.booleans(),
         ),
         min_size=1,
@@ -129,10 +123,7 @@ def test_what_was_kept_for_its_content_is_kept_in_a_replay(call, tmp_path):
     path = tmp_path / "seen.db"
     with Index(f"sqlite:///{path}") as index:
         for number in range(3):
-            document = index.document(
-                TEXTS[0], key=str(number), url=f"http://a.test/{number}", facts=price(number)
-            )
-            index.confirm(*index.execute(claims=[document]))
+            store(index, TEXTS[0], f"http://a.test/{number}", {"price": f"{number} EUR"})
     tuned = json.loads(call("tune", "--json", "--database", path)[1])
     assert {level["kept"] for level in tuned["levels"]} == {3}
 
@@ -143,11 +134,7 @@ def test_of_a_run_only_its_own_documents_count(call, tmp_path):
     for run, texts in ((Run.open(database), (0, 3)), (Run.open(database), (1, 6))):
         index = Index(database, run=run)
         for text in texts:
-            document = index.document(TEXTS[text], key=str(text), url=f"http://{text}.test/")
-            (verdict,) = index.execute(claims=[document])
-            if verdict.kind == "duplicate":
-                index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
-            index.confirm(verdict)
+            store(index, TEXTS[text], f"http://{text}.test/")
     database.close()
     for run, counts in ((1, (2, 0)), (2, (1, 1))):
         tuned = json.loads(call("tune", "--json", "--run", run, "--database", path)[1])

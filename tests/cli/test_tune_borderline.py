@@ -7,13 +7,12 @@ import json
 import numpy as np
 import pytest
 from loopback import prose
-from stored import changed
+from stored import changed, store
 
 from scrapy_simhash.cli import tune
 from scrapy_simhash.cli.tune import borderline, in_words
 from scrapy_simhash.corpus.greedy import Decisions
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.simhash.measure import jaccard
 
 #: How many of 200 words differ from the original; from .95 down to .8.
@@ -28,12 +27,7 @@ def graded(tmp_path):
         for words in CHANGES:
             texts = prose(words, 200), changed(prose(words, 200), words)
             for site, text in zip("ab", texts, strict=True):
-                url = f"http://{site}.test/{words}"
-                document = index.document(text, key=url, url=url)
-                (verdict,) = index.execute(claims=[document])
-                if verdict.kind == "duplicate":
-                    index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
-                index.confirm(verdict)
+                store(index, text, f"http://{site}.test/{words}")
             shingles = [index.scheme.sketch(text).shingles for text in texts]
             true[f"http://b.test/{words}"] = jaccard(*shingles)
     return path, true

@@ -7,10 +7,10 @@ import json
 import pytest
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
+from stored import store
 
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.simhash.scheme import Sketch
 
 TEXTS = ["aaaa bbbb", "aaaa bbb", "zz"]
@@ -32,12 +32,7 @@ def test_a_scheme_that_does_not_say_its_width_is_tuned_by_distance(capsys, tmp_p
     path = tmp_path / "seen.db"
     with Index(f"sqlite:///{path}", rule=Rule(scheme=Characters())) as index:
         for number, text in enumerate(TEXTS):
-            document = index.document(text, key=str(number), url=f"http://a.test/{number}")
-            (verdict,) = index.execute(claims=[document])
-            if verdict.kind == "duplicate":
-                index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
-            else:
-                index.confirm(verdict)
+            store(index, text, f"http://a.test/{number}")
     with pytest.raises(SystemExit) as ended:
         execute(
             ["scrapy", "simhash", "tune", "--json", "--database", str(path)],

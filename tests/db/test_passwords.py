@@ -14,7 +14,6 @@ from sqlalchemy.exc import OperationalError
 from scrapy_simhash import Index
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db import transactions
-from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.passwords import Passwords, shown_url
 from scrapy_simhash.exceptions import IndexUnavailable, SettingError
 
@@ -86,11 +85,17 @@ def test_a_password_that_is_a_part_of_words_spoils_no_message():
 
 @pytest.mark.parametrize(
     "url",
-    [f"post gres://ann:{HIDDEN}@host:port/name", f"nothing://ann:{QUOTED}@host/x", "://"],
+    [
+        f"post gres://ann:{HIDDEN}@host:port/name",
+        f"nothing://ann:{QUOTED}@host/x",
+        f"sqlite://ann:{QUOTED}@host/x",
+        f"mariadb+pymysql://ann:{QUOTED}@/x?host=127.0.0.1:1",
+        "://",
+    ],
 )
 def test_a_url_that_can_not_be_read_is_not_repeated(url):
-    with pytest.raises(ValueError, match=r"database") as raised:
-        check_url(url)
+    with pytest.raises(ValueError, match=r"database|SQLite|one host") as raised:
+        Index(url)
     assert HIDDEN not in traceback_of(raised.value)
     assert QUOTED not in traceback_of(raised.value)
 

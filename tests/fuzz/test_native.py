@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_simhash import native
-from scrapy_simhash.features.shingles import minhash, shingles
+from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.numbers import numbers_in
-from scrapy_simhash.keys.bands import Bands
-from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.simhash.shingles import Shingles
 from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
@@ -25,7 +23,6 @@ from scrapy_simhash.text.page import sketch as page_sketch
 from scrapy_simhash.text.page_facts import page_facts
 
 COMPILED = pytest.importorskip("scrapy_simhash.native._core", reason="the core is not compiled")
-PLANS = ((1, 1), (1, 16), (6, 6), (8, 4), (16, 4), (128, 4))
 
 
 def assert_same(make: Callable[[], Any]) -> Any:
@@ -58,12 +55,6 @@ hashes = st.lists(
     max_size=300,
     unique=True,
 ).map(lambda chosen: np.array(sorted(chosen), np.uint64))
-
-
-@target(hashes, st.sampled_from(PLANS), examples=80)
-def test_hashes_of_the_core(chosen: Any, plan: tuple[int, int]) -> None:
-    assert_same(lambda: minhash(chosen))
-    assert_same(lambda: Bands(*plan).keys(Sketch(None, len(chosen), chosen)).tolist())
 
 
 buffers = st.one_of(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from decided import facts_of
 from loopback import prose
-from stored import fill
+from stored import fill, store
 
 from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.history.decisions import count, read_decisions, read_newest
@@ -13,10 +14,7 @@ from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.batch import how_compared
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Document, Duplicate
-from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import fold
-from scrapy_simhash.item.names import name_of
+from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.simhash.scheme import Sketch
 
 
@@ -26,20 +24,8 @@ def index():
         yield index
 
 
-def facts_of(**fields: str) -> Facts:
-    return Facts.of({name: fold(name_of(name), value) for name, value in fields.items()})
-
-
-def claim(index: Index, number: int, facts: Facts | None = None, **more) -> str:
-    document = index.document(
-        prose(1), key=str(number), url=f"http://a.test/{number}", facts=facts, **more
-    )
-    (verdict,) = index.execute(claims=[document])
-    if verdict.kind == "duplicate":
-        index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
-    else:
-        index.confirm(verdict)
-    return verdict.kind
+def claim(index: Index, number: int, **values: str) -> None:
+    store(index, prose(1), f"http://a.test/{number}", values)
 
 
 def chosen(index: Index) -> NamespaceRow:
@@ -47,10 +33,10 @@ def chosen(index: Index) -> NamespaceRow:
 
 
 def test_what_was_kept_is_counted_by_what_differs(index) -> None:
-    claim(index, 0, facts_of(price="1 EUR", title="a"))
+    claim(index, 0, price="1 EUR", title="a")
     for number in (1, 2):
-        claim(index, number, facts_of(price=f"{number + 1} EUR", title="a"))
-    claim(index, 3, facts_of(price="1 EUR", title="b"))
+        claim(index, number, price=f"{number + 1} EUR", title="a")
+    claim(index, 3, price="1 EUR", title="b")
     counts = count(chosen(index), "differs")
     assert counts == {index.run.id: {"price": 2, "title": 1}}
     kept = read_newest(chosen(index), kept=True)
@@ -66,7 +52,7 @@ def test_what_was_kept_is_counted_by_what_differs(index) -> None:
 
 def test_what_was_kept_is_that_of_a_run_and_so_many_examples(index) -> None:
     for number in range(4):
-        claim(index, number, facts_of(price=f"{number} EUR"))
+        claim(index, number, price=f"{number} EUR")
     namespace = chosen(index)
     kept = read_newest(namespace, kept=True)
     assert read_newest(namespace, kept=True, limit=2) == kept[1:]
@@ -76,9 +62,9 @@ def test_what_was_kept_is_that_of_a_run_and_so_many_examples(index) -> None:
 
 def test_the_other_one_may_be_gone(index) -> None:
     (first,) = index.execute(
-        claims=[index.document(prose(1), key="0", facts=facts_of(price="0 EUR"))]
+        claims=[index.document(prose(1), key="0", facts=facts_of({"price": "0 EUR"}))]
     )
-    claim(index, 1, facts_of(price="1 EUR"))
+    claim(index, 1, price="1 EUR")
     index.release(first)
     (pair,) = read_newest(chosen(index), kept=True)
     assert (pair.original_id, pair.original, pair.similarity) == (first.claim.id, None, None)
@@ -93,9 +79,12 @@ def test_drops_have_their_true_similarity(index) -> None:
 
 
 def test_documents_have_what_decides_on_them(index) -> None:
-    facts = facts_of(price="1 EUR")
-    claim(index, 0, facts, download=7, page_sketch=b"rest")
-    claim(index, 1, facts)
+    facts = facts_of({"price": "1 EUR"})
+    url, page = "http://a.test/0", {"download": 7, "page_sketch": b"rest"}
+    index.confirm(
+        *index.execute(claims=[index.document(prose(1), key=url, url=url, facts=facts, **page)])
+    )
+    claim(index, 1, price="1 EUR")
     exact = Document(Sketch(5, 1, None), "2", "http://a.test/2", exact=True)
     index.execute(claims=[exact])
     rows = read_stored(chosen(index), limit=9)
@@ -115,13 +104,7 @@ def test_documents_have_what_decides_on_them(index) -> None:
     ]
 
 
-def test_what_was_claimed_together_comes_in_its_order(index) -> None:
+def test_the_newest_claims_come_in_the_order_of_their_batch(index) -> None:
     index.execute(claims=[index.document(prose(n), key=str(n), url=str(n)) for n in range(5)])
-    found = read_stored(chosen(index), limit=9)
-    assert [row.url for row in found] == list("01234")
-
-
-def test_older_claims_are_left_out(index) -> None:
-    index.execute(claims=[index.document(prose(n), key=str(n), url=str(n)) for n in range(5)])
-    found = read_stored(chosen(index), limit=2)
-    assert [row.url for row in found] == ["3", "4"]
+    for limit, urls in ((9, "01234"), (2, "34")):
+        assert [row.url for row in read_stored(chosen(index), limit=limit)] == list(urls)

@@ -7,12 +7,11 @@ from importlib import import_module
 import pytest
 from loopback import prose
 from servers import ENGINES, empty_database
-from stored import changed, meet
+from stored import changed, meet, store
 
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.patterns import read_patterns
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Duplicate
 
 
 def read(database):
@@ -116,12 +115,7 @@ def test_a_later_version_of_a_page_is_no_other_page(tmp_path):
         with Index(url, namespace="n") as index:
             text = changed(prose(1, 200), words)
             for query in ("", "?sid=1", "?sid=2")[: 3 if words else 2]:
-                document = index.document(text, key=address + query, url=address + query)
-                (verdict,) = index.execute(claims=[document])
-                if verdict.kind == "duplicate":
-                    index.execute(duplicates=[Duplicate(document, verdict.match, "drop")])
-                else:
-                    index.confirm(verdict)
+                store(index, text, address + query)
             (found,) = read(index.database).values()
     assert (found.compared, found.contradicted, found.repeats) == (3, 0, 2)
 

@@ -10,6 +10,7 @@ import pytest
 from claims import article, edited
 from servers import ENGINES, cleared_database
 from sqlalchemy import func, select
+from stored import store
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
@@ -20,10 +21,6 @@ from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.patterns import read_patterns
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Duplicate
-from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import fold
-from scrapy_simhash.item.names import name_of
 
 A, B, C = (f"http://a.test/a/long/way/to/a/page/{name}?sid={name}" for name in ("aaa", "b", "cc"))
 
@@ -41,21 +38,12 @@ def stored(db: Database, name: str, *, key: str = "") -> Index:
     """A is stored; B is its duplicate; C, at another price, is kept beside it."""
     index = Index(db, namespace=name)
 
-    def document(text: str, url: str, price: str) -> Any:
-        facts = Facts.of({"price": fold(name_of("price"), price)})
-        return index.document(text, key=key + url, url=url, facts=facts)
-
-    first, copy, beside = (
-        document(article(1), A, "1 EUR"),
-        document(edited(article(1)), B, "1 EUR"),
-        document(article(1), C, "2 EUR"),
-    )
-    (verdict,) = index.execute(claims=[first])
-    index.confirm(verdict)
-    (verdict,) = index.execute(claims=[copy])
-    index.execute(duplicates=[Duplicate(copy, verdict.match, "drop", b"item", "dict")])
-    (verdict,) = index.execute(claims=[beside])
-    index.confirm(verdict)
+    for text, url, price in (
+        (article(1), A, "1 EUR"),
+        (edited(article(1)), B, "1 EUR"),
+        (article(1), C, "2 EUR"),
+    ):
+        store(index, text, url, {"price": price}, key=key + url, item={"url": url})
     return index
 
 

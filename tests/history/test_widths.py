@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from stored import store
 
 from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.simhash.scheme import Sketch
 
 
@@ -39,10 +39,7 @@ def test_a_scheme_that_does_not_say_its_width_has_that_of_what_is_stored(index) 
 
 def test_the_width_is_known_where_duplicates_alone_are_left(index) -> None:
     claimed = index.claim("a text", key="1")
-    copy = index.document("another", key="2")
-    (verdict,) = index.execute(claims=[copy])
-    assert verdict.match
-    index.execute(duplicates=[Duplicate(copy, verdict.match, "drop", None, "")])
+    assert store(index, "another", "2").kind == "duplicate"
     index.release(claimed)
     assert choose_namespace(index.database, None).bits == 32
 

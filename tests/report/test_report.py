@@ -19,10 +19,11 @@ from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import pytest
+from decided import facts_of
 from loopback import PageSpider, crawl, prose, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
 from servers import ENGINES, empty_database
-from stored import changed, fill, meet
+from stored import changed, fill, meet, store
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
@@ -32,9 +33,6 @@ from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Duplicate
-from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import fold
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report import data, packing
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.data import read_report
@@ -76,14 +74,9 @@ WRITTEN = {
 
 
 def remember(index, url, text, original, original_text):
-    """A near-duplicate and, where it is new, its original."""
-    index.confirm(
-        *index.execute(claims=[index.document(original_text, key=original, url=original)])
-    )
-    copy = index.document(text, key=url, url=url)
-    (verdict,) = index.execute(claims=[copy])
-    assert verdict.kind == "duplicate"
-    index.execute(duplicates=[Duplicate(copy, verdict.match, "drop")])
+    """An item and its near-duplicate."""
+    store(index, original_text, original)
+    assert store(index, text, url).kind == "duplicate"
 
 
 @pytest.fixture
@@ -100,11 +93,8 @@ def hostile(address, tmp_path):
             remember(index, url, f"{text} \u202e", f"{url}#original", text)
             # Items that differ in a field with a hostile name.
             for stated in "12":
-                facts = Facts.of({HARMFUL: fold(name_of(HARMFUL), stated)})
-                document = index.document(
-                    prose(f"kept {number}"), key=f"{stated} {url}", url=url, facts=facts
-                )
-                index.confirm(*index.execute(claims=[document]))
+                text, key = prose(f"kept {number}"), f"{stated} {url}"
+                store(index, text, url, {HARMFUL: stated}, key=key)
     evil = "</script><img src=//evil.test/x onerror=window.harmed=1>\u202e\x1b[2J&quot;\"'"
     stats = {f"simhash/skipped/{evil}": 3, "simhash/checked": 1e308, evil: "x", "simhash/unique": 9}
     with closing(sqlite3.connect(tmp_path / "seen.db")) as connection, connection:
@@ -234,9 +224,7 @@ def test_every_engine_gives_the_same(tmp_path, engine):
         with Index(address, namespace="n", timeout=60) as index:
             fill(index)
             for price in ("5 EUR", "6 EUR"):
-                facts = Facts.of({"price": fold(name_of("price"), price)})
-                document = index.document(prose("priced"), key=price, url=price, facts=facts)
-                index.confirm(*index.execute(claims=[document]))
+                store(index, prose("priced"), price, {"price": price})
         path = written(address, tmp_path, similarity=0.9)
     assert "<p>5 new and 2 repeated items from " in path.read_text("utf-8")
     found = [(row["status"], row["about"], row["original"]["url"]) for row in rows_of(path)]
@@ -279,10 +267,8 @@ def test_items_kept_although_their_text_is_similar_are_listed_with_the_reason(ad
     with Index(address) as index:
         for number in range(30):
             fields = {"price": f"{number} EUR"} if number < 19 else {HARMFUL: str(number)}
-            facts = Facts.of({name: fold(name_of(name), stated) for name, stated in fields.items()})
             url = f"http://a.test/{number}" if number < 29 else "javascript:window.harmed=1"
-            document = index.document(prose(1), key=str(number), url=url, facts=facts)
-            index.confirm(*index.execute(claims=[document]))
+            store(index, prose(1), url, fields)
     page = written(address, tmp_path, similarity=0.9)
     text = page.read_text("utf-8")
     found = findings_in(text)
@@ -292,7 +278,7 @@ def test_items_kept_although_their_text_is_similar_are_listed_with_the_reason(ad
     assert len(rows) == 29
     # The texts are equal, whatever else differs.
     assert {(row["similarity"], row["about"], row["id"]) for row in rows} == {(1, "", "")}
-    assert [row["fields"] for row in rows].count([["price", None, None]]) == 18
+    assert [row["fields"][0][0] for row in rows].count("price") == 18
 
 
 @pytest.fixture
@@ -705,30 +691,19 @@ FIELDS = {"url": "http://b.test/1", "title": '=Snow, "deep"', "price": "5 EUR", 
 @pytest.fixture
 def crawled(address, tmp_path):
     """Two runs with a duplicate each, one with its item, and a page that was kept."""
-
-    def stated(index, text, url, **fields):
-        folded = {name: fold(name_of(name), value) for name, value in fields.items()}
-        document = index.document(text, key=url, url=url, facts=Facts.of(folded))
-        document.values = fields
-        return document
-
     text, title = prose(1, 200), FIELDS["title"]
+    stored = {"title": title, "price": "4 EUR"}
     with Index(address, namespace="it's") as index:
-        first = stated(index, text, "http://a.test/1", title=title, price="4 EUR")
-        index.confirm(*index.execute(claims=[first]))
-        again = stated(index, text, "b", title=title, price="4 EUR")
-        (verdict,) = index.execute(claims=[again])
-        match, price = verdict.match, FIELDS["price"]
-        copy = stated(index, changed(text, 1), FIELDS["url"], title=title, price=price, award="yes")
-        kept = [Duplicate(copy, match, "drop", *pack(FIELDS | {"award": "yes"}))]
-        index.execute(duplicates=kept)
-        other = stated(index, changed(text, 2), "http://a.test/2", title=title, price="9 EUR")
-        (verdict,) = index.execute(claims=[other])
-        assert verdict.differs == "price"
-        index.confirm(verdict)
+        store(index, text, "http://a.test/1", stored)
+        (verdict,) = index.execute(claims=[index.document(text, key="b", facts=facts_of(stored))])
+        copy = index.document(changed(text, 1), key=FIELDS["url"], url=FIELDS["url"])
+        copy.values = {"title": title, "price": FIELDS["price"], "award": "yes"}
+        kept = Duplicate(copy, verdict.match, "drop", *pack(FIELDS | {"award": "yes"}))
+        index.execute(duplicates=[kept])
+        other = store(index, changed(text, 2), "http://a.test/2", stored | {"price": "9 EUR"})
+        assert other.differs == "price"
     with Index(address, namespace="it's") as index:
-        again = index.document(text, key="c", url="http://c.test/1")
-        index.execute(duplicates=[Duplicate(again, match, "drop", *pack({"url": again.url}))])
+        store(index, text, "http://c.test/1", item={"url": "http://c.test/1"})
     return written(address, tmp_path, similarity=0.9)
 
 
@@ -823,10 +798,7 @@ def test_a_kept_item_has_both_values_and_its_true_similarity(crawled):
 def test_a_fact_of_the_page_is_named_as_such_with_both_values(address, tmp_path):
     with Index(address) as index:
         for price in ("4 EUR", "5 EUR"):
-            facts = Facts.of({"page:price": fold(name_of("page:price"), price)})
-            document = index.document(prose(1), key=price, facts=facts)
-            document.values = {"page:price": price}
-            index.confirm(*index.execute(claims=[document]))
+            store(index, prose(1), price, {"page:price": price})
     (row,) = rows_of(written(address, tmp_path, similarity=0.9))
     assert row["fields"] == [["price of the page", "4 EUR", "5 EUR"]]
 
@@ -835,10 +807,7 @@ def test_a_fact_of_the_page_is_named_as_such_with_both_values(address, tmp_path)
 def test_without_texts_similarities_are_estimates(address, tmp_path, is_known):
     with Index(address, text_budget=1 << 20 if is_known else 0) as index:
         for number, price in enumerate(("4 EUR", "5 EUR")):
-            facts = Facts.of({"price": fold(name_of("price"), price)})
-            text = changed(prose(1, 400), 4 * number)
-            document = index.document(text, key=price, facts=facts)
-            index.confirm(*index.execute(claims=[document]))
+            store(index, changed(prose(1, 400), 4 * number), price, {"price": price})
     (row,) = rows_of(written(address, tmp_path, similarity=0.9))
     assert row["about"] == ("" if is_known else "about ")
     assert row["similarity"] == pytest.approx(0.96, abs=0.04)
@@ -931,12 +900,8 @@ def advised(address, tmp_path):
     with Index(address, namespace="it's") as index:
         for number in range(60):
             fields = {"title": f"Story {number // 2}", "x": str(7919 * (number + 1) % 99991)}
-            facts = Facts.of({name: fold(name_of(name), fields[name]) for name in fields})
             url = f"http://a.test/story/{number // 2}{'?from=list' * (number % 2)}"
-            text = prose(number // 2, 200)
-            document = index.document(text, key=url, url=url, facts=facts)
-            document.values = fields
-            index.confirm(*index.execute(claims=[document]))
+            store(index, prose(number // 2, 200), url, fields)
         meet(index, [(f"http://b.test/{n}.html?sid={n}{s}", n) for n in range(25) for s in "ab"])
     return written(address, tmp_path, similarity=0.9)
 

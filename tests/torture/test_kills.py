@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from torture.pages import DELIVERABLE, EVERY, LISTS
+import pytest
+from torture.pages import DELIVERABLE, EVERY, LISTS, PATHS
 from torture.rows import Cases
 from torture.scene import UNRELIABLE, at_a_moment
 
@@ -12,19 +13,24 @@ from torture.scene import UNRELIABLE, at_a_moment
 IN_FLIGHT = 16
 
 
-def test_killed_at_random_moments(scene, table, seeds):
+#: Pages, or lists of entries.
+on_each_site = pytest.mark.parametrize(("kind", "paths"), [("", PATHS), ("lists, ", LISTS)])
+
+
+@on_each_site
+def test_killed_at_random_moments(scene, table, seeds, kind, paths):
     """What a killed crawl had claimed is released: not even with "drop" is it taken for stored."""
     cases = Cases()
     for seed in seeds():
         chance, here = random.Random(seed), scene()
         settings = UNRELIABLE if seed % 2 else {}
         for number in range(4):
-            run = here.start(seed * 10 + number, **settings)
-            at_a_moment(here, run, chance)
+            run = here.start(seed * 10 + number, paths, **settings)
+            at_a_moment(here, run, chance, paths)
             run.kill()
-        same = "pass" if seed % 4 == 3 else "drop"
-        here.crawl(seed * 10 + 9, SIMHASH_KNOWN=same, **settings)
-        cases.append(here.row("kill -9", DELIVERABLE if seed % 2 else EVERY))
+        same = "pass" if seed % 4 == 3 and paths is PATHS else "drop"
+        here.start(seed * 10 + 9, paths, SIMHASH_KNOWN=same, **settings).wait()
+        cases.append(here.row(f"{kind}kill -9", DELIVERABLE if seed % 2 else EVERY))
     assert cases.total(table)[3:] == (0, 0, 0, 0)
 
 
@@ -72,61 +78,27 @@ def test_killed_and_resumed(scene, table, seeds):
     assert cases.total(table)[3:] == (0, 0, 0, 0)
 
 
-def test_four_crawls_two_of_which_are_killed(scene, table, seeds):
+@on_each_site
+def test_four_crawls_two_of_which_are_killed(scene, table, seeds, kind, paths):
     cases = Cases()
     for seed in seeds():
         chance, here = random.Random(seed), scene()
         with here.together():
             for number in range(4):
-                here.start(seed * 10 + number, query=f"?from={number}")
+                here.start(seed * 10 + number, paths, query=f"?from={number}")
         crawls = here.runs[:4]
         for run in crawls[:2]:
-            at_a_moment(here, run, chance)
+            at_a_moment(here, run, chance, paths)
             run.kill()
         if seed % 2:
             # The next crawl comes only when the others are done.
             for run in crawls:
                 run.wait()
         again = [
-            here.start(seed * 10 + 5 + number, query=f"?from={number}", SIMHASH_KNOWN="drop")
+            here.start(seed * 10 + 5 + number, paths, query=f"?from={number}", SIMHASH_KNOWN="drop")
             for number in range(2)
         ]
         for run in crawls + again:
             run.wait()
-        cases.append(here.row("4 crawls, 2 of them killed and started again", EVERY))
-    assert cases.total(table)[3:] == (0, 0, 0, 0)
-
-
-def test_lists_killed_at_random_moments(scene, table, seeds):
-    cases = Cases()
-    for seed in seeds():
-        chance, here = random.Random(seed), scene()
-        settings = UNRELIABLE if seed % 2 else {}
-        for number in range(3):
-            run = here.start(seed * 10 + number, LISTS, **settings)
-            at_a_moment(here, run, chance, LISTS)
-            run.kill()
-        here.start(seed * 10 + 9, LISTS, SIMHASH_KNOWN="drop", **settings).wait()
-        cases.append(here.row("lists, kill -9", DELIVERABLE if seed % 2 else EVERY))
-    assert cases.total(table)[3:] == (0, 0, 0, 0)
-
-
-def test_four_crawls_of_lists_two_of_which_are_killed(scene, table, seeds):
-    cases = Cases()
-    for seed in seeds():
-        chance, here = random.Random(seed), scene()
-        with here.together():
-            for number in range(4):
-                here.start(seed * 10 + number, LISTS, query=f"?from={number}")
-        crawls = here.runs[:4]
-        for run in crawls[:2]:
-            at_a_moment(here, run, chance, LISTS)
-            run.kill()
-        again = [
-            here.start(seed * 10 + 5 + number, LISTS, query=f"?from={number}", SIMHASH_KNOWN="drop")
-            for number in range(2)
-        ]
-        for run in crawls + again:
-            run.wait()
-        cases.append(here.row("lists, 4 crawls, 2 of them killed and started again", EVERY))
+        cases.append(here.row(f"{kind}4 crawls, 2 of them killed and started again", EVERY))
     assert cases.total(table)[3:] == (0, 0, 0, 0)
