@@ -6,8 +6,6 @@ import json
 import random
 
 import pytest
-from scrapy.cmdline import execute
-from scrapy.settings import Settings
 
 from scrapy_simhash.cli.compare import _verdict
 from scrapy_simhash.index.index import Index
@@ -19,24 +17,16 @@ NUMBERS = "one two three four five six seven"
 
 
 @pytest.fixture
-def call(capsys):
-    def call(*arguments, **given):
-        with pytest.raises(SystemExit) as ended:
-            execute(["scrapy", "simhash", *map(str, arguments)], Settings(given))
-        assert ended.value.code == 0
-        return capsys.readouterr().out
-
-    return call
-
-
-@pytest.fixture
 def compare(call, tmp_path):
     """Compare two texts; gives the result as JSON."""
 
     def compare(a: str, b: str, **given):
         for name, text in (("a", a), ("b", b)):
             (tmp_path / name).write_text(text)
-        return json.loads(call("compare", tmp_path / "a", tmp_path / "b", "--json", **given))
+        given_ = ("compare", tmp_path / "a", tmp_path / "b", "--json")
+        code, out, err = call(*given_, **given)
+        assert code == 0, err
+        return json.loads(out)
 
     return compare
 

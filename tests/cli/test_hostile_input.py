@@ -69,6 +69,7 @@ def test_a_line_that_is_no_item_is_reported_and_the_others_are_kept(
         ("in.jsonl.gz", b"no gzip", "in.jsonl.gz: can't be decompressed"),
         ("in.jsonl.gz", gzip.compress(GOOD * 9)[:-9], "in.jsonl.gz: can't be decompressed"),
         ("in.jsonl.gz", gzip.compress(GOOD) + b"more", "in.jsonl.gz: can't be decompressed"),
+        ("in.csv.gz", gzip.compress(b"text\r\na\r\n")[:-9], "in.csv.gz: can't be decompressed"),
         ("in.jsonl.gz", bomb, "line 1: longer than 16 MiB"),
         ("in.csv", "tëxt\r\nä\r\n".encode("cp1252"), "line 1: not UTF-8; name its encoding"),
         ("in.csv", "text\r\nä\r\n".encode("utf-16")[:-1], "not UTF-16"),
@@ -88,7 +89,7 @@ def test_a_line_that_is_no_item_is_reported_and_the_others_are_kept(
         ),
         ("in.xml", b"<a/>", "in .jsonl, .json, .csv"),
     ],
-    ids=range(16),
+    ids=range(17),
 )
 def test_a_feed_that_can_not_be_read_is_named(call, tmp_path, name, content, message) -> None:
     path = tmp_path / name
@@ -114,9 +115,11 @@ def test_what_is_no_file_is_no_feed(call, tmp_path, make, message) -> None:
     one_line(call("dedupe", path, "-o", tmp_path / "out.jsonl"), str(path), message)
 
 
-def test_an_empty_feed_is_one(call, tmp_path) -> None:
-    (tmp_path / "in.jsonl").touch()
-    assert call("dedupe", tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl")[0] == 0
+def test_an_empty_feed_and_one_of_blank_lines_are_read(call, tmp_path) -> None:
+    for name in ("empty", "blank"):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_bytes(b"" if name == "empty" else b"\n" * 9)
+        assert call("dedupe", path, "-o", tmp_path / f"out {name}.jsonl")[0] == 0
 
 
 # Files to compare
@@ -144,10 +147,17 @@ def test_any_bytes_can_be_compared(call, tmp_path, content) -> None:
 # Numbers
 
 
-@pytest.mark.parametrize("number", ["-1", "x", "1.5", "1" * 30, "", "٣x"])
+@pytest.mark.parametrize("number", ["0", "-1", "x", "1.5", "1" * 30, "", "٣x"])
 def test_a_number_that_is_out_of_its_range_is_refused(call, database, number) -> None:
-    for command, option in (("tune", "--run"), ("restore", "--id"), ("prune", "--older-than")):
-        code, _, err = call(command, "--database", database, f"{option}={number}")
+    for command, *options in (
+        ("tune", "--run"),
+        ("report", "-o", "report.html", "--run"),
+        ("restore", "--run"),
+        ("restore", "--id"),
+        ("prune", "--older-than"),
+    ):
+        options[-1] += f"={number}"
+        code, _, err = call(command, "--database", database, *options)
         assert code == 2
         assert "expected an integer from 1 upwards" in err
 

@@ -58,12 +58,6 @@ def test_no_command_shows_it(call, database, secret, tmp_path):
     assert secret.hex() not in shown
 
 
-def test_tune_reads_the_texts_with_it(call, database):
-    code, out, err = call("tune", "--namespace", "news", "--database", database, "--json")
-    assert code == 0, err
-    assert [one["kept"] for one in json.loads(out)["levels"]]
-
-
 def test_texts_without_a_database_are_explained_without_one(call):
     out = call("explain", "one two three four", "--json", SIMHASH_SECRET="any of 16 characters")[1]
     assert json.loads(out)["fingerprint"] == fingerprint("one two three four")

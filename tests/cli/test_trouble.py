@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
+from cli.test_hostile_input import one_line
+from loopback import prose
 
 from scrapy_simhash.cli import explain
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.simhash.scheme import load_scheme
-
-
-def text(seed: object, words: int = 40) -> str:
-    chosen = random.Random(str(seed))
-    return " ".join(f"w{chosen.randrange(10**6)}" for _ in range(words))
-
-
-def one_line(answer) -> str:
-    code, _, err = answer
-    assert code == 2
-    assert err.startswith("scrapy simhash ")
-    assert err.count("\n") == 1
-    return err
-
 
 # Ours
 
@@ -61,14 +47,6 @@ def test_files_whose_names_are_no_text_are_worked_on(call, tmp_path) -> None:
     assert output.read_text() == '{"a": 1}\n'
 
 
-def test_a_feed_that_is_nested_too_deeply_is_named(call, tmp_path) -> None:
-    path = tmp_path / "in.jsonl"
-    path.write_bytes(b'{"text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n")
-    code, _, err = call("dedupe", path, "-o", tmp_path / "out.jsonl", "--fields", "text")
-    assert code == 2
-    assert f"{path}, line 1: nested too deeply" in err
-
-
 def test_fields_that_are_nested_too_deeply_are_named(call, tmp_path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_bytes(b'{"text": ' + b"[" * 700 + b"]" * 700 + b"}\n")
@@ -77,30 +55,16 @@ def test_fields_that_are_nested_too_deeply_are_named(call, tmp_path) -> None:
     assert code == 0 or "nested too deeply" in err
 
 
-@pytest.mark.parametrize(
-    "url", ["nothing://u:secret@host/name", "mysql+pymysql://u:secret@/name?host=:"]
-)
-def test_an_unreadable_database_is_reported_without_its_password(call, url: str) -> None:
-    message = one_line(call("stats", "--database", url))
-    assert "host" in message or "driver" in message
-    assert "secret" not in message
+def test_an_unreadable_database_is_reported_in_a_line(call) -> None:
+    assert "driver" in one_line(call("stats", "--database", "nothing://u:secret@host/name"))
 
 
 def test_keys_that_do_not_serve_the_distance_are_the_users_trouble(call, tmp_path) -> None:
     path = tmp_path / "seen.db"
     with Index(f"sqlite:///{path}", rule=Rule(distance=0, scheme=load_scheme("keywords"))) as index:
-        index.claim(text(1), key="1")
+        index.claim(prose(1), key="1")
     given = {"SIMHASH_SCHEME": "keywords", "SIMHASH_DISTANCE": 30}
     assert "lookups" in one_line(call("prune", "--older-than", 1, "--database", path, **given))
-
-
-def test_a_file_that_is_there_is_not_restored_over(call, tmp_path) -> None:
-    database, path = tmp_path / "seen.db", tmp_path / "back.jsonl"
-    with Index(f"sqlite:///{database}") as index:
-        index.claim(text(1), key="1")
-    path.touch()
-    message = one_line(call("restore", "--database", database, "-o", path))
-    assert f"{path} exists" in message
 
 
 @pytest.mark.parametrize(
@@ -117,23 +81,6 @@ def test_a_path_that_can_not_be_a_file_is_named(call, tmp_path, command) -> None
         assert code == 2
         assert said in err.splitlines()[-1]
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("number", ["0", "-1", "x", "1" * 30])
-def test_the_number_of_a_run_is_checked(call, tmp_path, number: str) -> None:
-    database = tmp_path / "seen.db"
-    with Index(f"sqlite:///{database}") as index:
-        index.claim(text(1), key="1")
-    for command in (["tune"], ["restore"], ["report", "-o", tmp_path / "report.html"]):
-        code, _, err = call(*command, "--database", database, "--run", number)
-        assert code == 2
-        assert "an integer from 1 upwards" in err
-
-
-def test_a_namespace_without_a_name_is_refused(call, tmp_path) -> None:
-    code, _, err = call("stats", "--database", tmp_path / "seen.db", "--namespace", "")
-    assert code == 2
-    assert "1 to 255 characters" in err
 
 
 def test_what_is_kept_and_what_is_dropped_are_two_files(call, tmp_path) -> None:

@@ -37,12 +37,6 @@ def test_tune_replays_what_is_stored(call, database):
     assert ["0.9 (now)", "2", "3"] in [[cell.strip() for cell in row] for row in rows]
 
 
-def test_tune_a_run_that_is_not_there(call, database):
-    code, _, err = call("tune", "--run", 99, "--database", database)
-    assert code == 2
-    assert "no run 99 with items" in err
-
-
 TEXTS = [
     text
     for family in range(4)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sqlite3
 import zlib
 from contextlib import closing, suppress
 
-import attrs
-import pydantic
 import pytest
 import scrapy
 from hosts import serve_hosts
+from item_kinds import kinds_of
+from itemadapter import ItemAdapter
 from loopback import crawl
 from scrapy.utils.defer import deferred_f_from_coro_f
 from site_pages import layout, paragraphs, story, title
@@ -20,36 +19,6 @@ from sqlalchemy import create_engine
 from sqlalchemy import text as sql
 
 SHOP = "http://shop.example"
-
-
-class Product(scrapy.Item):
-    name, price, text, url, change = (scrapy.Field() for _ in range(5))
-
-
-@dataclasses.dataclass
-class ProductRecord:
-    name: str
-    price: str
-    text: str
-    url: str
-    change: dict | None = None
-
-
-@attrs.define
-class ProductAttrs:
-    name: str
-    price: str
-    text: str
-    url: str
-    change: dict | None = None
-
-
-class ProductModel(pydantic.BaseModel):
-    name: str
-    price: str
-    text: str
-    url: str
-    change: dict | None = None
 
 
 class Unprepared(scrapy.Item):
@@ -86,7 +55,7 @@ async def visit(settings, pages, **kwargs):
         return await crawl(Products, settings | through | {"URLS": urls}, **kwargs)
 
 
-@pytest.mark.parametrize("kind", [dict, Product, ProductRecord, ProductAttrs, ProductModel])
+@pytest.mark.parametrize("kind", kinds_of("name", "price", "text", "url", "change"))
 @deferred_f_from_coro_f
 async def test_items_of_all_classes_tell_what_changed(settings, kind):
     settings = settings | {"SIMHASH_CHANGE_FIELD": "change"}
@@ -95,7 +64,7 @@ async def test_items_of_all_classes_tell_what_changed(settings, kind):
         done = await visit(settings, {"/a": product("a", price)}, kind=kind)
         (item,) = done.items
         assert isinstance(item, kind)
-        found.append(item["change"] if kind in {dict, Product} else item.change)
+        found.append(ItemAdapter(item)["change"])
     assert [one["status"] for one in found] == ["new", "changed"]
     assert found[1]["fields"] == {"price": ["10.00", "9.00"]}
 

@@ -116,6 +116,7 @@ async def test_what_was_written_is_not_suspicious(settings, urls, tmp_path, capl
     assert "feeds/not_exported" not in done.stats
     assert "claims/released" not in done.stats
     assert "could not be written" not in caplog.text
+    assert "All claims of this crawl are released" not in caplog.text
 
 
 class Typed(scrapy.Item):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
 from urllib.parse import urlsplit
 
-import attrs
-import pydantic
 import pytest
 from hosts import serve_hosts
+from item_kinds import kinds_of
 from itemadapter import ItemAdapter
 from loopback import STORES, PageSpider, crawl, prose
-from scrapy import Field, Item
 from scrapy.exceptions import DropItem
 from scrapy.utils.defer import deferred_f_from_coro_f
 from servers import ENGINES
@@ -20,48 +17,6 @@ from site_pages import bare, paragraphs, story, title
 
 FIELD = {"SIMHASH_GROUP_FIELD": "group"}
 REPORT = {"SIMHASH_ON_DUPLICATE": "report"}
-
-
-class Product(Item):
-    url = Field()
-    group = Field()
-
-
-@dataclasses.dataclass
-class DataProduct:
-    url: str
-    group: str | None = None
-
-
-@attrs.define
-class AttrsProduct:
-    url: str
-    group: str | None = None
-
-
-class PydanticProduct(pydantic.BaseModel):
-    url: str
-    group: str | None = None
-
-
-class Bare(Item):
-    url = Field()
-
-
-@dataclasses.dataclass
-class BareData:
-    url: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Frozen:
-    url: str
-    group: str | None = None
-
-
-@attrs.define
-class BareAttrs:
-    url: str
 
 
 class KindSpider(PageSpider):
@@ -136,7 +91,7 @@ async def test_no_two_namespaces_have_a_group_in_common(settings):
     assert len(set.union(*found)) == 6
 
 
-@pytest.mark.parametrize("kind", [dict, Product, DataProduct, AttrsProduct, PydanticProduct])
+@pytest.mark.parametrize("kind", kinds_of("url", "group"))
 @deferred_f_from_coro_f
 async def test_items_of_every_kind_carry_it(settings, kind):
     hosts, urls = hosts_of(2)
@@ -148,7 +103,7 @@ async def test_items_of_every_kind_carry_it(settings, kind):
     assert found == [sorted(urls[number::2]) for number in range(2)]
 
 
-@pytest.mark.parametrize("kind", [Bare, BareData, BareAttrs, Frozen])
+@pytest.mark.parametrize("kind", [*kinds_of("url")[1:], kinds_of("url", "group", frozen=True)[2]])
 @deferred_f_from_coro_f
 async def test_items_that_can_not_carry_it_are_stored_without_and_reported_once(
     settings, kind, caplog

@@ -189,6 +189,7 @@ async def test_a_key_tells_whose_rows_they_are(settings):
         second = await crawl(StockSpider, settings | through, [f"{TOWN}/stock"])
     assert len(first.items) == 12
     assert sorted(item["who"] for item in second.items) == sorted(person(n) for n in range(3))
+    assert all(": unchanged since " in str(error) for _, error in second.drops)
 
 
 class GroupSpider(PageSpider):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
 import sqlite3
@@ -10,13 +9,11 @@ from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
 
-import attrs
-import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from item_kinds import kinds_of
 from loopback import PageSpider, article, crawl, path_of, serve
-from scrapy import Field, Item
 from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.serialize import ScrapyJSONEncoder
 from visits import IN_ORDER
@@ -24,31 +21,7 @@ from visits import IN_ORDER
 from scrapy_simhash.crawl.quarantine import pack, unpack
 
 
-class Product(Item):
-    name = Field()
-    parts = Field()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FrozenProduct:
-    name: str
-    parts: list
-
-
-@attrs.frozen
-class AttrsProduct:
-    name: str
-    parts: list
-
-
-class PydanticProduct(pydantic.BaseModel):
-    name: str
-    parts: list
-
-
-@pytest.mark.parametrize(
-    "kind", [dict, Product, FrozenProduct, AttrsProduct, PydanticProduct], ids=lambda k: k.__name__
-)
+@pytest.mark.parametrize("kind", kinds_of("name", "parts", frozen=True))
 def test_every_kind_of_item_comes_back_with_its_fields(kind):
     packed, path = pack(kind(name="名字\ud800", parts=[kind(name="a", parts=[])]))
     assert unpack(packed) == {"name": "名字\ud800", "parts": [{"name": "a", "parts": []}]}

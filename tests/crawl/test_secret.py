@@ -45,15 +45,6 @@ async def test_a_database_that_was_made_with_another_one_refuses_the_crawl(setti
 
 
 @deferred_f_from_coro_f
-async def test_one_that_is_too_short_refuses_the_crawl_and_is_not_repeated(settings, urls, caplog):
-    done = await crawl(PageSpider, settings | {"SIMHASH_SECRET": "too short"}, urls)
-    assert done.reason == "simhash_misconfigured"
-    (line,) = critical_lines(caplog)
-    assert "SIMHASH_SECRET: a string of 16 characters or more is wanted" in line
-    assert "too short" not in caplog.text
-
-
-@deferred_f_from_coro_f
 async def test_what_comes_before_the_secret_is_known_is_stored_unchecked(database, settings, urls):
     """It is in the database, which does not answer yet."""
     holder = sqlite3.connect(database, isolation_level=None)

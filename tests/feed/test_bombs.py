@@ -261,11 +261,6 @@ def test_records_are_counted_for_what_is_kept_of_them(call, tmp_path, monkeypatc
         assert call("dedupe", path, "-o", tmp_path / f"{records}.jsonl")[0] == code
 
 
-def test_a_file_of_blank_lines_is_read(call, tmp_path):
-    (tmp_path / "in.jsonl").write_bytes(b"\n" * 9)
-    assert call("dedupe", tmp_path / "in.jsonl", "-o", tmp_path / "out.jsonl")[0] == 0
-
-
 def test_what_follows_a_stream_of_xz_is_not_left_out(call, tmp_path):
     line, path = b'{"a":"b"}\n', tmp_path / "in.jsonl.xz"
     second = lzma.compress(line * 9)

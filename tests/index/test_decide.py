@@ -29,28 +29,10 @@ def test_a_copy_in_the_same_batch_is_a_duplicate_of_the_first() -> None:
     assert len(seen.claims) == 1
 
 
-def test_a_copy_of_what_was_not_claimed_is_compared_with_the_claims_alone() -> None:
-    """Near is not transitive: the third is near the second, which stands for nothing."""
-    assert kinds(Seen(), Thing("a", 10), Thing("b", 12), Thing("c", 14)) == [
-        "unique",
-        "duplicate",
-        "unique",
-    ]
-
-
 def test_a_version_that_is_not_known_to_be_stored_is_claimed_again() -> None:
     seen = Seen()
     seen.meet(Thing("a"))
     assert one(seen, Thing("a").again()) == ("same", True, None)
-
-
-def test_another_thing_with_the_same_text_is_unique_and_the_reason_is_given() -> None:
-    seen = Seen()
-    seen.meet(Thing("a", facts=(("price", "€1"), ("title", "one"))))
-    (decision,) = seen.meet(Thing("b", facts=(("price", "€2"), ("title", "one"))))
-    assert (decision.kind, decision.differs) == ("unique", "price")
-    assert decision.claim is not None
-    assert decision.match.key == "a"
 
 
 def test_a_batch_whose_answer_was_lost_is_decided_as_before() -> None:
@@ -184,14 +166,6 @@ def test_the_more_similar_one_is_the_match_however_near_another_fingerprint_is(
 # Documents that are compared as a whole
 
 
-def test_an_exact_document_and_a_text_are_never_compared() -> None:
-    assert kinds(Seen(), Thing("a", 1, exact=True), Thing("a", 1), Thing("b", 1)) == [
-        "unique",
-        "unique",
-        "duplicate",
-    ]
-
-
 def test_equal_rows_of_lists_are_the_same_at_the_next_visit_and_equal_pages_copies() -> None:
     """A row is listed if its visit is that of the crawl; a page has visits of its own."""
     for visit, kind in ((2, "same"), (70, "unique")):
@@ -250,21 +224,20 @@ class Shingleless(Shingles):
     has_shingles = False
 
 
-def test_texts_are_near_up_to_the_similarity_asked_for() -> None:
-    assert kinds(Seen(), Thing("a", 10), Thing("b", 10 + NEAR), Thing("c", 11 + NEAR)) == [
-        "unique",
-        "duplicate",
-        "unique",
-    ]
-
-
-def test_where_no_similarity_is_known_the_distance_decides() -> None:
-    assert kinds(Seen(measured=False), Thing("a", 10), Thing("b", 18), Thing("c", 19)) == [
-        "unique",
-        "duplicate",
-        "unique",
-    ]
-    assert kinds(Seen(distance=24), Thing("a", 10), Thing("b", 18)) == ["unique", "duplicate"]
+@pytest.mark.parametrize(
+    ("seen", "things"),
+    [
+        # Near is not transitive: the third is near the second, which stands for nothing.
+        ({}, [Thing("a", 10), Thing("b", 10 + NEAR), Thing("c", 11 + NEAR)]),
+        # Where no similarity is known the distance decides.
+        ({"measured": False}, [Thing("a", 10), Thing("b", 18), Thing("c", 19)]),
+        ({"distance": 24}, [Thing("a", 10), Thing("b", 18), Thing("c", 19)]),
+        # What is compared as a whole is compared with no text.
+        ({}, [Thing("a", 1, exact=True), Thing("b", 1, exact=True), Thing("a", 1)]),
+    ],
+)
+def test_a_second_one_is_near_and_a_third_is_not(seen: dict[str, Any], things: list[Thing]) -> None:
+    assert kinds(Seen(**seen), *things) == ["unique", "duplicate", "unique"]
 
 
 def test_a_distance_beyond_the_limit_is_not_made_good_by_a_similarity() -> None:
@@ -274,11 +247,8 @@ def test_a_distance_beyond_the_limit_is_not_made_good_by_a_similarity() -> None:
 
 def test_texts_of_few_features_are_near_if_they_are_equal() -> None:
     few = Thing("a", 10, size=7)
-    assert kinds(Seen(), few, replace(few, identity="b", text=11), replace(few, identity="c")) == [
-        "unique",
-        "unique",
-        "duplicate",
-    ]
+    others = replace(few, identity="b", text=11), replace(few, identity="c")
+    assert kinds(Seen(), few, *others) == ["unique", "unique", "duplicate"]
     assert kinds(Seen(), Thing("a", 10), Thing("b", 11, size=7)) == ["unique", "unique"]
     assert kinds(Seen(), Thing("a", 10), Thing("b", 11, size=8)) == ["unique", "duplicate"]
 

@@ -81,25 +81,20 @@ def test_what_a_dead_process_left_counts_no_more_and_is_deleted(db: Database) ->
 
 
 @pytest.mark.parametrize("is_deleted", [False, True])
+@pytest.mark.parametrize(("on_crash", "kept"), [("keep", 1), ("release", 0)])
 def test_what_it_had_confirmed_is_kept_if_its_own_run_was_to_keep_it(
-    db: Database, is_deleted: bool
+    db: Database, on_crash: Any, kept: int, is_deleted: bool
 ) -> None:
     """Whatever the run wants that finds it dead."""
-    index = crashed(db, on_crash="keep")
-    run = Run.open(db, on_crash="release")
+    index = crashed(db, on_crash=on_crash)
+    run = Run.open(db, on_crash="release" if kept else "keep")
     assert run.recovery.runs == [index.run.id]
     if is_deleted:
-        assert deleted(run) == 1
+        assert deleted(run) == 2 - kept
     fresh = Index(db, run=run)
-    assert len(fresh) == 1
-    assert kind(fresh, TEXT) == "duplicate"
+    assert len(fresh) == kept
+    assert kind(fresh, TEXT) == ("duplicate" if kept else "unique")
     assert kind(fresh, OTHER) == "unique"
-
-
-def test_a_run_that_keeps_what_it_confirmed_does_not_keep_what_others_did(db: Database) -> None:
-    crashed(db)
-    fresh = Index(db, run=Run.open(db, on_crash="keep"))
-    assert kind(fresh, TEXT) == "unique"
 
 
 def test_a_live_run_is_never_robbed(db: Database) -> None:
@@ -114,39 +109,27 @@ def test_a_process_number_that_was_used_again_is_not_the_run(db: Database) -> No
     assert Run.open(db).recovery.runs == [index.run.id]
 
 
-def test_a_run_that_ends_while_it_is_judged_keeps_what_it_has(
-    db: Database, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "act",
+    [lambda run: run.close(settled=True, reason="finished"), lambda run: run.mark(heartbeats=1)],
+    ids=["ends", "sends a heartbeat"],
+)
+def test_a_run_that_acts_while_it_is_judged_keeps_what_it_has(
+    db: Database, monkeypatch: pytest.MonkeyPatch, act: Any
 ) -> None:
-    """Its row is read while it lives, and its process looked for when that is gone."""
+    """Its row is read before, and its process looked for when that is gone."""
     living = Run.open(db)
     index = Index(db, run=living)
     index.confirm(index.claim(TEXT, key="a"))
-
-    def end_first(_name: str) -> bool:
-        living.close(settled=True, reason="finished")
-        return False
-
-    monkeypatch.setattr("scrapy_simhash.index.recovery.is_alive", end_first)
+    monkeypatch.setattr("scrapy_simhash.index.recovery.is_alive", lambda _name: bool(act(living)))
     run = Run.open(db)
     assert run.recovery.runs == []
-    assert row(db, living).settled
     assert kind(Index(db, run=run), TEXT) == "duplicate"
 
 
-def test_a_run_that_sends_a_heartbeat_while_it_is_checked_is_alive(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    living = Run.open(db)
-
-    def beat_first(_name: str) -> bool:
-        living.mark(heartbeats=1)
-        return False
-
-    monkeypatch.setattr("scrapy_simhash.index.recovery.is_alive", beat_first)
-    assert Run.open(db).recovery.runs == []
-
-
-@pytest.mark.parametrize(("silence", "suspected"), [(LEASE - 20, False), (LEASE + 20, True)])
+@pytest.mark.parametrize(
+    ("silence", "suspected"), [(-LEASE / 2, False), (LEASE - 20, False), (LEASE + 20, True)]
+)
 def test_a_run_on_another_host_is_dead_once_it_was_silent_twice(
     db: Database, silence: float, suspected: bool
 ) -> None:
@@ -156,6 +139,7 @@ def test_a_run_on_another_host_is_dead_once_it_was_silent_twice(
     found = row(db, index.run).suspected
     assert (found is not None) == suspected
     if not suspected:
+        assert silence > 0 or run.epoch == index.run.epoch, "a clock that is ahead is heard of"
         return
     run.recovery.look()
     assert run.recovery.runs == [], "not at once"
@@ -177,12 +161,6 @@ def test_a_dead_run_whose_clock_was_ahead_is_found_dead(db: Database, ahead: flo
     index.run.mark(suspected=found - WATCH)
     assert Run.open(db).recovery.runs == [index.run.id]
     assert len(index) == 0
-
-
-def test_a_heartbeat_slightly_in_the_future_is_one(db: Database) -> None:
-    index = crashed(db, host="elsewhere", heartbeat=db.now() + LEASE / 2)
-    assert Run.open(db).epoch == index.run.epoch
-    assert row(db, index.run).suspected is None
 
 
 def test_runs_that_open_at_once_share_an_epoch_whichever_looks_first(

@@ -31,6 +31,7 @@ def subject(
     )
 
 
+STORED = "The original of each was stored"
 HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1", "http://b.test/")
 
 
@@ -43,20 +44,14 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             subject({"checked": 10}, {"drop": 3}, sites=[HERE, HERE, THERE]),
             [
                 "10 items checked: 3 duplicates dropped (30.0%).",
-                (
-                    "The original of each was stored, and `scrapy simhash "
-                    "restore` returns those in quarantine."
-                ),
+                f"{STORED}, and `scrapy simhash restore` returns those in quarantine.",
             ],
         ),
         (
             subject({"checked": 9, "changes/new": 2}, {"drop": 2}, sites=[HERE] * 2, items=False),
             [
                 "9 items checked: 2 duplicates dropped (22.2%).",
-                (
-                    "The original of each was stored, and `scrapy simhash "
-                    "restore` returns those in quarantine."
-                ),
+                f"{STORED}, and `scrapy simhash restore` returns those in quarantine.",
                 "Compared with earlier crawls: 2 new, 1 removed.",
             ],
         ),
@@ -71,10 +66,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             subject({"checked": 10}, {"drop": 1, SAME: 4}, sites=[THERE]),
             [
                 "10 items checked: 5 dropped (50.0%), 4 of them unchanged.",
-                (
-                    "The original of each was stored, and `scrapy simhash "
-                    "restore` returns those in quarantine."
-                ),
+                f"{STORED}, and `scrapy simhash restore` returns those in quarantine.",
             ],
         ),
         # Items in which nothing has changed have no row; the log says "9 dropped".
@@ -82,28 +74,26 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             subject({"checked": 10, "dropped": 9, "duplicates": 1}, {"drop": 1, SAME: 4}),
             [
                 "10 items checked: 9 dropped (90.0%), 8 of them unchanged.",
-                "The original of each was stored.",
+                f"{STORED}.",
             ],
         ),
         (
             subject({"checked": 10, "dropped": 9}),
             [
                 "10 items checked: 9 unchanged items dropped (90.0%).",
-                "The original of each was stored.",
+                f"{STORED}.",
             ],
         ),
         (
             subject({"checked": 10, "dropped": 0, "duplicates": 2}, {"report": 2}),
-            [
-                "10 items checked: 2 duplicates found and stored anyway (20.0%).",
-            ],
+            ["10 items checked: 2 duplicates found and stored anyway (20.0%)."],
         ),
         (
             # A later run has dropped the other two again.
             subject({"checked": 10, "dropped": 3, "duplicates": 3}, {"drop": 1}),
             [
                 "10 items checked: 3 duplicates dropped (30.0%).",
-                "The original of each was stored.",
+                f"{STORED}.",
                 (
                     "2 of this run's duplicates have no row here: a later run dropped them again, "
                     "they belong to another namespace, or they were pruned."
@@ -114,7 +104,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             subject({"checked": 4, "pages/skipped": 2}, {"skip": 2}),
             [
                 "4 items and pages checked: 2 duplicates dropped (50.0%).",
-                "The original of each was stored.",
+                f"{STORED}.",
             ],
         ),
         (
@@ -125,10 +115,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             ],
         ),
         (
-            subject(
-                {"checked": 9, "failed_open": 3},
-                orphans=1,
-            ),
+            subject({"checked": 9, "failed_open": 3}, orphans=1),
             [
                 "9 items checked: no duplicates found.",
                 (
