@@ -5,13 +5,10 @@ from __future__ import annotations
 from duplicate_pages import (
     ONE,
     OTHER_TEXT,
-    PRODUCT,
     STORY,
     TEXT,
-    UNCHANGED,
     Case,
     both,
-    changed,
     entries,
     listed,
     page,
@@ -42,12 +39,6 @@ LISTS = {
             }
         ],
         read=listed,
-    ),
-    "A product listed again, under the same URL at the same price": both(
-        page(*products(1, 2)), page(*products(1, 2), heading="Offers"), read=listed
-    ),
-    "A product listed again at another price": both(
-        page(*products(1, 2)), page(*products(1, 2, price="€24.50"), heading="Offers"), read=listed
     ),
     "A quote found again on another page, an item without a URL": both(
         page(QUOTE, thing(author="B. Jones", text="Less is more.")),
@@ -101,41 +92,5 @@ LISTS = {
 LATER = {
     "A page that did not change": Case(
         [{f"{ONE}/1": page(thing(**STORY))}, {f"{ONE}/1": page(thing(**STORY))}], single
-    ),
-    "A page whose text was revised a little": Case(
-        [
-            {f"{ONE}/1": page(thing(text=UNCHANGED))},
-            {f"{ONE}/1": page(thing(text=changed(60)))},
-        ],
-        single,
-    ),
-    "A product whose price changed": Case(
-        [
-            {f"{ONE}/1": page(thing(**PRODUCT))},
-            {f"{ONE}/1": page(thing(**PRODUCT | {"price": "€24.50"}))},
-        ],
-        single,
-    ),
-    "A copy of a page, crawled after it as in the first crawl": Case(
-        [
-            {f"{ONE}/1": page(thing(**STORY))},
-            {f"{ONE}/1": page(thing(**STORY)), f"{ONE}/1?sid=4f2a": page(thing(**STORY))},
-        ],
-        single,
-        about=lambda item: "sid" in item["url"],
-    ),
-    "The entries of a list, one place further down": Case(
-        [
-            {f"{ONE}/": page(*entries(1, 2, 3))},
-            {f"{ONE}/": page(*entries(0, 1, 2)), f"{ONE}/?page=2": page(*entries(3))},
-        ],
-        listed,
-    ),
-    "The entries of a list, a text each, under other URLs": Case(
-        [
-            {f"{ONE}/": page(*entries(1, 2, 3))},
-            {f"{ONE}/": page(*entries(1, 2, 3, query="?sid=4f2a"))},
-        ],
-        listed,
     ),
 }

@@ -125,12 +125,6 @@ def tiles(seed: str) -> str:
     return f"<ul>{''.join(f'<li><a href=/{seed}/p>{name}</a></li>' for name in names)}</ul>"
 
 
-def town(name: str) -> str:
-    """The place of a job in JSON-LD."""
-    job = {"@type": "JobPosting", "jobLocation": {"address": {"addressLocality": name}}}
-    return f"<script type='application/ld+json'>{json.dumps(job)}</script>"
-
-
 def chapter(site: str) -> str:
     """A text in Chinese that is the same on all sites, with lines that name this one."""
     drawn = Random("a chapter")
@@ -181,22 +175,13 @@ def terms_of(firm: str) -> str:
     return paragraphs(*(f"{firm} {sentences(number, 60)}" for number in range(8)))
 
 
-def products(*numbers: int, price: str = "€19.99", **more: str) -> list[str]:
-    return [
-        thing(name=f"Lamp {number}", price=price, url=f"{ONE}/p/{number}", **more)
-        for number in numbers
-    ]
+def products(*numbers: int) -> list[str]:
+    return [thing(name=f"Lamp {n}", price="€19.99", url=f"{ONE}/p/{n}") for n in numbers]
 
 
-def entries(*numbers: int, query: str = "") -> list[str]:
-    return [
-        thing(
-            sku=f"a{number}",
-            url=f"{ONE}/e/{number}{query}",
-            text=paragraphs(sentences(number, 60)),
-        )
-        for number in numbers
-    ]
+def entries(*numbers: int) -> list[str]:
+    texts = {number: paragraphs(sentences(number, 60)) for number in numbers}
+    return [thing(sku=f"a{n}", url=f"{ONE}/e/{n}", text=text) for n, text in texts.items()]
 
 
 def links_of(number: int) -> bytes:

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 import pytest
 from duplicate_cases import CASES
-from duplicate_examples import MORE
 from hosts import serve_hosts
 from loopback import PageSpider, crawl
 from scrapy.utils.defer import deferred_f_from_coro_f
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
     from hosts import Hosts
     from loopback import Crawl
 
-PAGE = (Path(__file__).parent.parent / "docs" / "duplicates.md").read_text("utf-8")
+TESTS = Path(__file__).parent
+PAGES = (TESTS.parent / "docs" / "duplicates.md", TESTS / "duplicate_examples.md")
 VERDICTS = ("kept", "dropped")
 
 
@@ -44,16 +44,16 @@ class Change(NamedTuple):
 CHANGE = re.compile(r"; (kept|dropped) with `(SIMHASH_.+)`$")
 
 
-def rows_of(page: str) -> list[list[str]]:
+def rows_of(page: Path) -> list[list[str]]:
     """The cells of all tables."""
     return [
         [cell.strip() for cell in line.strip("|").split("|")]
-        for line in page.splitlines()
+        for line in page.read_text("utf-8").splitlines()
         if line.startswith("|")
     ]
 
 
-EXAMPLES = [Example(*row) for row in (*rows_of(PAGE), *MORE) if row[1] in VERDICTS]
+EXAMPLES = [Example(*row) for page in PAGES for row in rows_of(page) if row[1] in VERDICTS]
 CHANGES = [
     Change(setting, example.name, verdict)
     for example in EXAMPLES
