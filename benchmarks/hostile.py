@@ -96,7 +96,7 @@ def main() -> None:
             continue
         command = [sys.executable, "-m", "benchmarks.hostile", "--one", attack.name]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        print(row(attack.make.__name__, json.loads(done.stdout)), flush=True)
+        print(row(attack.kind, json.loads(done.stdout)), flush=True)
 
 
 def row(name: str, found: dict[str, float]) -> str:

@@ -8,18 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fuzz.grammar import bodies, long_texts, secrets, trees
+from fuzz.grammar import bodies, trees
 from fuzz.target import target
 from hypothesis import strategies as st
 from lxml import etree
 
 from scrapy_simhash import native
-from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.item.numbers import numbers_in
-from scrapy_simhash.simhash.shingles import Shingles
 from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
-from scrapy_simhash.text.page import sketch as page_sketch
 from scrapy_simhash.text.page_facts import page_facts
 
 COMPILED = pytest.importorskip("scrapy_simhash.native._core", reason="the core is not compiled")
@@ -34,19 +30,6 @@ def assert_same(make: Callable[[], Any]) -> Any:
             made.append(make())
     assert made[0] == made[1]
     return made[0]
-
-
-@target(long_texts, secrets, examples=80)
-def test_texts_of_the_core(text: str, secret: bytes) -> None:
-    assert_same(lambda: shingles(text, secret).tolist())
-    assert_same(lambda: page_sketch(text, secret))
-    assert_same(lambda: numbers_in(text))
-
-    def sketch() -> object:
-        made = Shingles().keyed(secret).sketch(text)
-        return made.fingerprint, made.size
-
-    assert_same(sketch)
 
 
 hashes = st.lists(

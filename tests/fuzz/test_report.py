@@ -8,24 +8,19 @@ import re
 import tempfile
 import zlib
 from pathlib import Path
-from typing import Any
 
 from fuzz.grammar import characters, prose, texts
 from fuzz.target import target
 from hypothesis import strategies as st
 from lxml import etree, html
+from stored import store
 
 from scrapy_simhash import Index
-from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import Duplicate
-from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import fold
-from scrapy_simhash.item.names import name_of
 from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
 
@@ -82,7 +77,7 @@ def report(namespace: str, spider: str, things: list[tuple[str, ...]]) -> str:
             run = Run.open(database, spider=spider, job=spider)
             index = Index(database, namespace=namespace, run=run)
             for number, thing in enumerate(things):
-                store(index, number, *thing)
+                decide_on(index, number, *thing)
             run.close(settled=True, reason=spider, stats={f"skipped/{spider}"[:60]: 1})
             path = Path(folder, "report.html")
             write_report(read_report(choose_namespace(database, None), Rule()), path)
@@ -91,17 +86,9 @@ def report(namespace: str, spider: str, things: list[tuple[str, ...]]) -> str:
             database.close()
 
 
-def store(index: Index, number: int, *thing: str) -> None:
+def decide_on(index: Index, number: int, url: str, *thing: str) -> None:
     """Store a text, drop an equal one, and keep one that differs in a field."""
-    url, key, other, words, field = thing
-    text = f"{words} {url} {other}"
-    facts: Any = [Facts.of({field: fold(name_of(field), title)}) for title in "12"]
-    first = index.document(text, key=f"{number} {key}", url=url, facts=facts[0])
-    index.confirm(*index.execute(claims=[first]))
-    copy = index.document(text, key=f"{number} {key} copy", url=url, facts=facts[0])
-    (verdict,) = index.execute(claims=[copy])
-    if verdict.kind == "duplicate":
-        dropped = Duplicate(copy, verdict.match, "drop", *pack({"url": url, field: other}))
-        index.execute(duplicates=[dropped])
-    kept = index.document(text, key=f"{number} {key} kept", url=url, facts=facts[1])
-    index.confirm(*index.execute(claims=[kept]))
+    key, other, words, field = thing
+    for name, value in (("", "1"), (" copy", "1"), (" kept", "2")):
+        more = {"key": f"{number} {key}{name}", "item": {"url": url, field: other}}
+        store(index, f"{words} {url} {other}", url, {field: value}, **more)

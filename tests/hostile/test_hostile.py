@@ -275,14 +275,8 @@ def test_what_is_normalised_has_no_long_row(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 GROWING = [
-    "\ufb2c",
-    "\u0344",
-    "\u0f73",
-    "\u0f75\u0f81",
-    "\uff9e\u0334",
-    "\U0001d161",
-    "\ufdfa",
-    "\u3316",
+    *("\ufb2c", "\u0344", "\u0f73", "\u0f75\u0f81", "\uff9e\u0334", "\U0001d161"),
+    *("\ufdfa", "\u3316"),
 ]
 
 
@@ -345,7 +339,7 @@ class Counting(list):
 
 
 def test_each_element_is_looked_at_a_few_times_however_deep_it_lies() -> None:
-    (attack,) = [attack for attack in PAGES if attack.make.__name__ == "nested_articles"]
+    (attack,) = [attack for attack in PAGES if attack.kind == "nested_articles"]
     blocks, spans = walk(parse_html(attack.body), CONTENT)
     counting = Counting(spans)
     density._article(counting, map(density._score, blocks, [False] * len(blocks)))
@@ -391,7 +385,7 @@ def test_the_article_follows_the_definition(html: str) -> None:
 def test_what_stands_in_an_element_is_read_once_for_all_its_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (attack,) = [attack for attack in PAGES if attack.make.__name__ == "nested_properties"]
+    (attack,) = [attack for attack in PAGES if attack.kind == "nested_properties"]
     asked: list[Any] = []
     text_of = page_facts.text_of
     monkeypatch.setattr(
@@ -402,7 +396,7 @@ def test_what_stands_in_an_element_is_read_once_for_all_its_names(
 
 
 def test_names_from_metas_are_cut_before_they_are_held_against_others() -> None:
-    (attack,) = [attack for attack in PAGES if attack.make.__name__ == "long_names"]
+    (attack,) = [attack for attack in PAGES if attack.kind == "long_names"]
     titles.fold.cache_clear()
     folded: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
