@@ -7,7 +7,7 @@ from collections import Counter
 from typing import ClassVar
 
 import pytest
-from loopback import PageSpider, article, crawl, error_lines, path_of, prose, serve
+from loopback import PageSpider, article, crawl, path_of, prose, serve
 from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider
 from scrapy.logformatter import LogFormatter
@@ -344,31 +344,3 @@ async def test_the_copy_of_an_item_that_ends_without_a_signal_takes_its_place(
     assert done.urls == ["/b"]
     assert done.stats["claims/released"] == done.stats["claims/confirmed"] == 1
     assert "failed_open" not in done.stats
-
-
-@deferred_f_from_coro_f
-async def test_what_was_not_checked_has_a_line_that_says_so(settings, monkeypatch, caplog):
-    """The last lines of a crawl refer to it."""
-
-    class Holds:
-        """Until it has more."""
-
-        def __init__(self):
-            self.more = asyncio.Event()
-            self.count = 0
-
-        async def process_item(self, item):
-            self.count += 1
-            if self.count == 2:
-                self.more.set()
-            await self.more.wait()
-            return item
-
-    monkeypatch.setattr("scrapy_simhash.crawl.claims._STALLED", 0.3)
-    with serve({"/a": article(1), "/b": article(1)}) as site:
-        done = await crawl(
-            PageSpider, settings | {"ITEM_PIPELINES": {Holds: 500}}, [f"{site}/a", f"{site}/b"]
-        )
-    assert done.stats["failed_open"] == 1
-    (line,) = error_lines(caplog)
-    assert line.startswith("The item pipelines have finished no item")

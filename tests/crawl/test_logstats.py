@@ -4,15 +4,20 @@ import logging
 import random
 from typing import ClassVar
 
+import pytest
 from loopback import PageSpider, article, crawl, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 
-@deferred_f_from_coro_f
-async def test_the_log_counts_what_was_kept_and_dropped(tmp_path, caplog):
+@pytest.fixture
+def options(tmp_path, caplog):
     caplog.set_level(logging.INFO, "scrapy_simhash.crawl")
-    options = {
-        "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
+    return {"SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}"}
+
+
+@deferred_f_from_coro_f
+async def test_the_log_counts_what_was_kept_and_dropped(options, caplog):
+    options |= {
         "EXTENSIONS": {"scrapy_simhash.crawl.components.SimhashLogStats": 0},
         "LOGSTATS_INTERVAL": 0.05,
         "DOWNLOAD_DELAY": 0.1,
@@ -37,9 +42,9 @@ async def test_the_log_counts_what_was_kept_and_dropped(tmp_path, caplog):
     )
 
 
+@pytest.mark.usefixtures("options")
 @deferred_f_from_coro_f
 async def test_commands_name_a_database_that_they_would_not_find(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
 
     class Own(PageSpider):
         custom_settings: ClassVar = {"SIMHASH_DATABASE_URL": str(tmp_path / "own index.db")}
@@ -50,21 +55,16 @@ async def test_commands_name_a_database_that_they_would_not_find(tmp_path, caplo
 
 
 @deferred_f_from_coro_f
-async def test_of_a_crawl_that_drops_nothing_it_is_told_what_would_be_dropped(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
-    options = {
-        "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
-        "SIMHASH_ON_DUPLICATE": "report",
-    }
+async def test_of_a_crawl_that_drops_nothing_it_is_told_what_would_be_dropped(options, caplog):
+    options["SIMHASH_ON_DUPLICATE"] = "report"
     with serve({"/a": article(1), "/b": article(1)}) as site:
         await crawl(PageSpider, options, [f"{site}/a", f"{site}/b"])
     assert "What would be dropped, and why: scrapy simhash drops --run 1" in caplog.text
 
 
 @deferred_f_from_coro_f
-async def test_the_command_is_named_also_if_everything_has_changed(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
-    options, pages = {"SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}"}, {}
+async def test_the_command_is_named_also_if_everything_has_changed(options, caplog):
+    pages = {}
     with serve(pages) as site:
         for number in range(2):
             pages["/a"] = article(number)
@@ -73,12 +73,8 @@ async def test_the_command_is_named_also_if_everything_has_changed(tmp_path, cap
 
 
 @deferred_f_from_coro_f
-async def test_unchanged_items_alone_are_no_drops_to_list(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
-    options = {
-        "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
-        "SIMHASH_KNOWN": "drop",
-    }
+async def test_unchanged_items_alone_are_no_drops_to_list(options, caplog):
+    options["SIMHASH_KNOWN"] = "drop"
     with serve({"/a": article(1)}) as site:
         for _ in range(2):
             await crawl(PageSpider, options, [f"{site}/a"])
@@ -87,8 +83,7 @@ async def test_unchanged_items_alone_are_no_drops_to_list(tmp_path, caplog):
 
 
 @deferred_f_from_coro_f
-async def test_a_random_id_that_keeps_copies_is_named_after_one_crawl(tmp_path, caplog):
-    caplog.set_level(logging.INFO, "scrapy_simhash.crawl.end")
+async def test_a_random_id_that_keeps_copies_is_named_after_one_crawl(options, caplog):
     ids = random.Random(1)
 
     class Stories(PageSpider):
@@ -100,7 +95,6 @@ async def test_a_random_id_that_keeps_copies_is_named_after_one_crawl(tmp_path, 
     pages = {f"/{n}": b"<h1>Story %d</h1>" % n + article(n) for n in range(20)}
     urls = [f"{path}{more}" for more in ("", "?from=list") for path in pages]
     with serve(pages) as site:
-        options = {"SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}"}
         done = await crawl(Stories, options, [f"{site}{url}" for url in urls])
     assert len(done.items) == 40
     assert (

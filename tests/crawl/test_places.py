@@ -41,12 +41,9 @@ def test_in_a_project_it_is_in_the_folder_of_its_data_wherever_the_crawl_is_star
     assert not (folder / "news" / "spiders" / ".scrapy").exists()
 
 
-def test_a_script_without_a_project_has_it_in_the_folder_where_it_runs(folder):
-    assert place() == str(folder / ".scrapy" / "simhash" / "index.db")
-
-
-def test_settings_without_a_scrapy_cfg_have_it_in_the_folder_where_they_run(folder, monkeypatch):
-    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "scrapy.settings.default_settings")
+@pytest.mark.parametrize("module", ["", "scrapy.settings.default_settings"])
+def test_without_a_scrapy_cfg_it_is_in_the_folder_where_a_script_runs(folder, monkeypatch, module):
+    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", module)
     assert place() == str(folder / ".scrapy" / "simhash" / "index.db")
 
 

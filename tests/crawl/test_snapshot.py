@@ -6,20 +6,13 @@ import dataclasses
 from collections import OrderedDict, defaultdict
 from typing import Any, NamedTuple
 
-import attrs
 import numpy as np
-import pydantic
 import pytest
+from item_kinds import kinds_of
 from itemadapter import ItemAdapter
-from scrapy import Field, Item
 from zyte_common_items import Article
 
 from scrapy_simhash.crawl.snapshot import Snapshot
-
-
-class Fields(Item):
-    name = Field()
-    parts = Field()
 
 
 @dataclasses.dataclass
@@ -30,17 +23,6 @@ class Record:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Frozen:
-    name: str
-    parts: Any
-
-
-@attrs.define
-class Slotted:
-    name: str
-    parts: Any
-
-
-class Model(pydantic.BaseModel):
     name: str
     parts: Any
 
@@ -56,7 +38,7 @@ class Pair(NamedTuple):
     other: Any
 
 
-KINDS = [dict, OrderedDict, Parts, Fields, Record, Frozen, Slotted, Model]
+KINDS = [*kinds_of("name", "parts"), OrderedDict, Parts, Record, Frozen]
 #: Values with something in them that can be changed, and how.
 VALUES = {
     "list": (lambda: ["a"], lambda parts: parts.append("b")),

@@ -67,16 +67,10 @@ CONFIRMED, RELEASED, UNSEEN = (1, 1), (0, 2), (0, 1)
         ({Replaces: BEFORE, Fails: AFTER}, RELEASED),
     ],
     ids=[
-        "stored",
-        "stored, as another object",
-        "dropped later",
-        "failed later",
-        "dropped later, as another object",
-        "dropped before",
-        "failed before",
+        *("stored", "stored, as another object", "dropped later", "failed later"),
+        *("dropped later, as another object", "dropped before", "failed before"),
         "replaced before and stored",
-        "replaced before and dropped",
-        "replaced before and failed",
+        *("replaced before and dropped", "replaced before and failed"),
     ],
 )
 @deferred_f_from_coro_f

@@ -18,6 +18,7 @@ from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy import Engine, event
 from sqlalchemy.engine.default import DefaultDialect
 from stored import rows_of
+from visited_sites import FailsToStore
 
 from scrapy_simhash import Index
 from scrapy_simhash.crawl.quarantine import unpack
@@ -345,24 +346,12 @@ async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
 # What shows that not everything was stored
 
 
-class Broken:
-    """A storage for feeds that can be opened, and fails when the crawl is over."""
-
-    def __init__(self, uri, *, feed_options=None):
-        pass
-
-    def open(self, spider):
-        import io
-
-        return io.BytesIO()
-
-    def store(self, file):
-        raise OSError("the storage can't be reached")
-
-
 @deferred_f_from_coro_f
 async def test_a_crawl_whose_feed_is_not_stored_is_released(settings, urls, caplog):
-    feeds = {"FEEDS": {"broken://a": {"format": "jsonlines"}}, "FEED_STORAGES": {"broken": Broken}}
+    feeds = {
+        "FEEDS": {"broken://a": {"format": "jsonlines"}},
+        "FEED_STORAGES": {"broken": FailsToStore},
+    }
     await crawl(PageSpider, settings | feeds, urls)
     assert "All claims of this crawl are released" in caplog.text
     after = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop"}, urls)
@@ -413,27 +402,11 @@ class FailsToOpen:
         return item
 
 
-class FailsToClose:
-    def close_spider(self):
-        raise RuntimeError("an error in another component")
-
-    def process_item(self, item):
-        return item
-
-
 @deferred_f_from_coro_f
 async def test_another_component_that_fails_to_open_leaves_nothing_behind(database, settings, urls):
     with pytest.raises(RuntimeError, match="another component"):
         await crawl(PageSpider, settings | {"ITEM_PIPELINES": {FailsToOpen: 500}}, urls)
     assert not database.exists()
-
-
-@deferred_f_from_coro_f
-async def test_another_component_that_fails_to_close_leaves_the_run_closed_but_unsettled(
-    database, settings, urls
-):
-    await crawl(PageSpider, settings | {"ITEM_PIPELINES": {FailsToClose: 500}}, urls)
-    assert rows_of(database, "SELECT closed > 0, settled FROM simhash_runs") == [(1, 0)]
 
 
 @pytest.mark.parametrize(

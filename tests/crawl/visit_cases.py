@@ -29,13 +29,6 @@ STORED = {
 }
 
 TABLE = """
-# A page that does not change
-a T price:10, b U
-a T price:10, b U
-    unchanged a b
-b U, a T price:10
-    unchanged a b
-
 # A page that is new
 a T
 a T, b U
@@ -200,11 +193,6 @@ a?s=1a T price:10
 a?s=2b T price:9
     new a?s=2b
 
-# New pages below new session ids
-a?s=1a T
-a?s=2b T, n?s=2b N
-    moved a?s=2b from:a?s=1a, new n?s=2b
-
 # Two session ids in one visit
 a?s=1a T, a?s=2b T
     new a?s=1a, copy a?s=2b
@@ -285,11 +273,6 @@ a T', b U
 a T', b U
     unchanged a b
 
-# One word in a long text is corrected
-a L, b M
-a L', b M
-    changed a, unchanged b
-
 # Sixty words in a long text are corrected
 a L
 a L~
@@ -317,25 +300,6 @@ a T+
     changed a
 a T
     changed a
-
-# A sentence is cut
-a T
-a T-
-    changed a
-a T-
-    unchanged a
-
-# A correction that is taken back
-a T
-a T'
-    changed a
-a T
-    changed a
-
-# A correction and a price
-a T price:10
-a T' price:9
-    changed a price:10>9
 
 # A headline
 a T title:Flood

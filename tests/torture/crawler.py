@@ -95,20 +95,6 @@ class Durable(Slow):
         return item
 
 
-class BrokenStorage:
-    """A feed storage that fails at the end of the crawl."""
-
-    def __init__(self, uri: str, *, feed_options: object = None) -> None:
-        pass
-
-    def open(self, spider: Spider):
-        return Path("feed.part").open("w+b")
-
-    def store(self, file):
-        file.close()
-        raise OSError("the storage can't be reached")
-
-
 def write_down_verdicts(path: str) -> None:
     """Write each verdict to a file: pages without one were not checked."""
     count, file = CrawlStats.count_verdict, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -158,7 +144,6 @@ def main(plan: dict) -> None:
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
         "ITEM_PIPELINES": {Slow: 500},
         "RETRY_ENABLED": False,
-        "FEED_STORAGES": {"broken": BrokenStorage},
         **plan["settings"],
         "URLS": plan["urls"],
     }
