@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
 
@@ -30,23 +31,29 @@ def jaccard(a: set[tuple[str, str]], b: set[tuple[str, str]]) -> float:
     return len(a & b) / len(a | b)
 
 
-def test_site_has_pages_of_every_kind() -> None:
-    from website.catalogue import catalogue, manifest
+@pytest.fixture
+def pages() -> Any:
+    from website.catalogue import catalogue
 
-    kinds = manifest(catalogue())["kinds"]
+    return catalogue()
+
+
+def test_site_has_pages_of_every_kind(pages) -> None:
+    from website.catalogue import manifest
+
+    kinds = manifest(pages)["kinds"]
     assert sum(kinds.values()) >= 300
     assert set(kinds) == {
         "list", "original", "copy", "print", "session", "revision", "digest",
         "empty", "blank", "binary", "mislabelled", "offer", "offer again", "meeting", "events",
         "chapter", "chapter again",
     }  # fmt: skip
-    assert Counter(page.outlet.language for page in catalogue()).keys() == {"en", "zh"}
+    assert Counter(page.outlet.language for page in pages).keys() == {"en", "zh"}
 
 
-def test_every_page_has_an_address_of_its_own_and_is_in_the_manifest() -> None:
-    from website.catalogue import catalogue, manifest
+def test_every_page_has_an_address_of_its_own_and_is_in_the_manifest(pages) -> None:
+    from website.catalogue import manifest
 
-    pages = catalogue()
     urls = [page.url for page in pages]
     assert len(set(urls)) == len(urls)
     truth = manifest(pages)
@@ -56,11 +63,9 @@ def test_every_page_has_an_address_of_its_own_and_is_in_the_manifest() -> None:
     assert json.loads(json.dumps(truth)) == truth
 
 
-def test_pages_of_one_group_say_the_same_and_others_do_not() -> None:
+def test_pages_of_one_group_say_the_same_and_others_do_not(pages) -> None:
     """The manifest against the texts themselves, over every pair of pages of one language."""
-    from website.catalogue import catalogue
-
-    pages = [page for page in catalogue() if page.story]
+    pages = [page for page in pages if page.story]
     texts = {page.url: shingles("\n".join(page.story.paragraphs)) for page in pages}
     for a, b in itertools.combinations(pages, 2):
         if a.outlet.language != b.outlet.language:
@@ -72,10 +77,7 @@ def test_pages_of_one_group_say_the_same_and_others_do_not() -> None:
             assert similarity < 0.5, (a.url, b.url)
 
 
-def test_copies_of_a_story_stand_in_other_outlets_under_another_headline() -> None:
-    from website.catalogue import catalogue
-
-    pages = catalogue()
+def test_copies_of_a_story_stand_in_other_outlets_under_another_headline(pages) -> None:
     originals = {page.group: page for page in pages if page.kind == "original"}
     copies = [page for page in pages if page.kind == "copy"]
     assert all(copy.outlet != originals[copy.group].outlet for copy in copies)
@@ -83,10 +85,7 @@ def test_copies_of_a_story_stand_in_other_outlets_under_another_headline() -> No
     assert len(reworded) > len(copies) / 2
 
 
-def test_revisions_differ_from_what_they_revise() -> None:
-    from website.catalogue import catalogue
-
-    pages = catalogue()
+def test_revisions_differ_from_what_they_revise(pages) -> None:
     originals = {page.group: page.story for page in pages if page.kind == "original"}
     revisions = [page for page in pages if page.kind == "revision"]
     assert all(page.story.paragraphs != originals[page.group].paragraphs for page in revisions)
@@ -100,10 +99,9 @@ def test_stories_are_as_long_as_stories_are() -> None:
             assert 150 <= len(TOKEN.findall(" ".join(story.paragraphs))) <= 800
 
 
-def test_other_things_appear_again_where_the_manifest_has_them() -> None:
-    from website.catalogue import catalogue, manifest
+def test_other_things_appear_again_where_the_manifest_has_them(pages) -> None:
+    from website.catalogue import manifest
 
-    pages = catalogue()
     truth = manifest(pages)
     told_again = {group for group, labels in truth["others"].items() if len(labels) > 1}
     labels_by_group: dict[str, set[str]] = {}
@@ -120,11 +118,9 @@ def test_other_things_appear_again_where_the_manifest_has_them() -> None:
     assert sum(map(len, truth["others"].values())) == sum(truth["things"].values())
 
 
-def test_shops_sell_the_same_goods_at_prices_of_their_own() -> None:
-    from website.catalogue import catalogue
-
+def test_shops_sell_the_same_goods_at_prices_of_their_own(pages) -> None:
     prices: dict[str, set[tuple[str, str]]] = {}
-    for page in catalogue():
+    for page in pages:
         for thing in page.things:
             if thing.kind == "offer":
                 offer = (page.outlet.name, thing.fields["price"])

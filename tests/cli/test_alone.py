@@ -12,15 +12,8 @@ from corpora import feed_of, jsonl
 
 #: Each takes a while to import.
 SLOW = {
-    "cryptography",
-    "jinja2",
-    "psutil",
-    "pydantic",
-    "requests",
-    "rich",
-    "scrapy",
-    "sqlalchemy",
-    "twisted",
+    *("cryptography", "jinja2", "psutil", "pydantic", "requests", "rich", "scrapy"),
+    *("sqlalchemy", "twisted"),
 }
 
 

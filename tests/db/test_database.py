@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,7 +107,7 @@ def test_a_database_in_memory_works() -> None:
 def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "seen.db"
     path.write_bytes(content)
-    with pytest.raises(IndexUnavailable, match=r"seen\.db.*not a.*database.*not touched"):
+    with pytest.raises(IndexUnusable, match=r"seen\.db.*not a.*database.*not touched"):
         Database(f"sqlite:///{path}")
     assert path.read_bytes() == content
     assert list(tmp_path.iterdir()) == [path]
@@ -134,16 +133,18 @@ def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path) -> None:
 
 def test_a_missing_folder_is_named_and_not_made(tmp_path: Path) -> None:
     folder = tmp_path / "missing"
-    with pytest.raises(IndexUnavailable, match=f"there is no folder {folder}"):
+    with pytest.raises(IndexUnusable, match=f"there is no folder {folder}"):
         Database(f"sqlite:///{folder}/seen.db")
     assert not folder.exists()
+    with pytest.raises(IndexUnusable, match=f"{tmp_path}.*can't be opened"):
+        Database(f"sqlite:///{tmp_path}")
 
 
 def test_a_file_that_is_read_only_is_named(tmp_path: Path) -> None:
     path = tmp_path / "seen.db"
     Database(f"sqlite:///{path}").close()
     db = Database(f"sqlite:///file:{path}?mode=ro&uri=true")
-    with pytest.raises(IndexUnavailable, match=r"seen\.db.*read-only"):
+    with pytest.raises(IndexUnusable, match=r"seen\.db.*read-only"):
         Index(db)
     db.close()
 
@@ -229,14 +230,6 @@ def test_the_next_host_is_asked_when_one_does_not_answer(engine: str, tmp_path: 
 def test_a_missing_driver_is_named_with_what_installs_it(start: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Database(f"{start}://user:hunter2@127.0.0.1/x")
-
-
-@on_servers
-def test_a_refused_login_is_reported_at_once_and_without_its_password(engine: str) -> None:
-    url = server(engine).set(username="nobody_known", password="hunter2", database="nothing")
-    with pytest.raises(IndexUnavailable, match=r"nobody_known:\*\*\*") as error:
-        Database(url)
-    assert "hunter2" not in str(error.value)
 
 
 @pytest.mark.parametrize("engine", ["postgresql"])
@@ -400,33 +393,6 @@ def test_work_that_raises_leaves_nothing_behind(db: Database) -> None:
     with pytest.raises(KeyError):
         db.transact(work)
     assert db.transact(lambda connection: lock(connection, index.id)).counter == 0
-
-
-@on_every_engine
-def test_who_comes_second_waits_and_then_gives_up(engine: str, tmp_path: Path) -> None:
-    url = cleared_database(engine, tmp_path)
-    db, other = Database(url, timeout=1), Database(url)
-    index = Index(db)
-    held, done = threading.Event(), threading.Event()
-
-    def hold(connection: Connection) -> None:
-        lock(connection, index.id)
-        held.set()
-        done.wait(20)
-
-    holder = threading.Thread(target=other.transact, args=(hold,))
-    holder.start()
-    try:
-        assert held.wait(10)
-        with pytest.raises(IndexUnavailable):
-            index.claim("some words of a text", key="a")
-    finally:
-        done.set()
-        holder.join()
-    assert index.claim("some words of a text", key="a").kind == "unique"
-    index.close()
-    db.close()
-    other.close()
 
 
 @pytest.mark.parametrize("engine", ["postgresql"])

@@ -19,7 +19,6 @@ from scrapy_simhash.db.errors import has_waited_for_several, is_busy
 from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.upkeep import reset_namespace
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 on_postgresql = pytest.mark.parametrize("engine", ["postgresql"])
@@ -105,16 +104,6 @@ def test_another_isolation_starts_again_where_others_were_first(db: Database) ->
         ["duplicate"] * (writers - 1) + ["unique"]
     ] * 40
     assert len(index) == 40
-
-
-@on_every_engine
-def test_of_a_namespace_that_is_reset_nothing_is_left(db: Database) -> None:
-    index = Index(db, namespace="gone")
-    index.claim(article(1), key="a")
-    other = Index(db, namespace="stays", run=index.run)
-    other.claim(article(1), key="a")
-    reset_namespace(db, "gone")
-    assert holds(db, other.id)[0] == len(other) == 1
 
 
 @on_postgresql

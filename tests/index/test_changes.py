@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 from claims import article
+from decided import facts_of
 from servers import ENGINES
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import Folded
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 WORDS = article(0, 600).split()
@@ -41,9 +40,7 @@ def decided(
             text,
             key=f"{url} {number}",
             url=url,
-            facts=Facts.of({"title": Folded(Evidence.TEXT, title)} if title else {}).with_numbers(
-                text
-            ),
+            facts=facts_of({"title": title} if title else {}).with_numbers(text),
         )
         for number, (text, url, title) in enumerate(zip(texts, urls, titles, strict=True))
     ]

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 from claims import article
+from decided import facts_of
 from servers import ENGINES, cleared_database
 
 from scrapy_simhash.index import queries
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, Duplicate
-from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import fold
-from scrapy_simhash.item.names import name_of
 
 TEXT, OTHER_TEXT = article(1), article(2)
 
@@ -25,8 +23,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def document(index: Index, url: str, title: str, text: str = TEXT) -> Document:
-    facts = Facts.of({"title": fold(name_of("title"), title)})
-    return index.document(text, key=url, url=url, facts=facts)
+    return index.document(text, key=url, url=url, facts=facts_of({"title": title}))
 
 
 def claim(index: Index, url: str, title: str, *, text: str = TEXT, recorded: bool = True) -> str:

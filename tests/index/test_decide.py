@@ -19,20 +19,12 @@ from scrapy_simhash.simhash.shingles import Shingles
 # The cases of the docstring
 
 
-def test_a_copy_in_the_same_batch_is_a_duplicate_of_the_first() -> None:
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_version_that_is_not_known_to_be_stored_is_claimed_again(exact: bool) -> None:
+    """Else a release of what another crawl left behind takes the claim of what this one stores."""
     seen = Seen()
-    first, second = seen.meet(Thing("a"), Thing("b"))
-    assert (first.kind, first.match) == ("unique", None)
-    assert first.claim is not None
-    assert (second.kind, second.claim) == ("duplicate", None)
-    assert second.match.key == "a"
-    assert len(seen.claims) == 1
-
-
-def test_a_version_that_is_not_known_to_be_stored_is_claimed_again() -> None:
-    seen = Seen()
-    seen.meet(Thing("a"))
-    assert one(seen, Thing("a").again()) == ("same", True, None)
+    seen.meet(Thing("a", exact=exact))
+    assert one(seen, Thing("a", exact=exact).again()) == ("same", True, None)
 
 
 def test_a_batch_whose_answer_was_lost_is_decided_as_before() -> None:
@@ -96,18 +88,6 @@ def test_own_of_this_visit_then_others_of_it_then_own_of_an_earlier_one() -> Non
     assert (decision.kind, decision.status) == ("unique", "moved")
 
 
-@pytest.mark.parametrize("batch", [1, 2])
-def test_a_changed_version_leaves_the_old_claim_to_what_equals_it(batch: int) -> None:
-    """Of two things that a page lists one is new, and comes first: the other is no copy of it."""
-    seen = Seen()
-    old = Thing("list", 10, facts=(("price", "€1"),))
-    new = replace(old, facts=(("price", "€2"),))
-    seen.kept(old)
-    assert len(seen.kept(new.again(), old.again(), batch=batch)) == 2
-    assert len(seen.kept(old.again(3), new.again(3), batch=batch)) == 2
-    assert len(seen.claims) == 2
-
-
 def test_a_page_that_is_fetched_twice_in_a_crawl_is_the_same() -> None:
     seen = Seen()
     page = Thing("page", 10, download=1)
@@ -119,18 +99,6 @@ def test_where_there_is_no_visit_of_the_web_own_versions_come_first() -> None:
     seen.kept(Thing("a", 10, epoch=0), Thing("b", 13, epoch=0))
     (decision,) = seen.meet(Thing("a", 12, download=9, epoch=0))
     assert (decision.kind, decision.match.key) == ("same", "a")
-
-
-def test_what_this_visit_has_seen_wins_over_an_own_earlier_claim() -> None:
-    """Or a recrawl with new prices would keep each product and its session copy for good."""
-    seen = Seen()
-    old, copy = Thing("a", facts=(("price", "€1"),)), Thing("b", facts=(("price", "€2"),))
-    assert len(seen.kept(old, copy)) == 2
-    new = (("price", "€3"),)
-    assert kinds(seen, replace(old.again(), facts=new), replace(copy.again(), facts=new)) == [
-        "same",
-        "duplicate",
-    ]
 
 
 def test_of_several_a_stored_one_comes_first_and_then_the_nearest() -> None:
@@ -192,14 +160,6 @@ def test_a_row_that_moved_is_known_by_its_new_address_from_then_on() -> None:
         (decision,) = seen.commit([row._replace(digest=bytes([thing.text]))], facts)
         assert decision.kind == kind
         seen.confirm()
-
-
-def test_an_exact_document_whose_claim_is_not_known_to_be_stored_is_claimed_again() -> None:
-    """Else a release of what another crawl left behind takes the claim of what this one stores."""
-    seen = Seen()
-    row = Thing("row", 1, exact=True)
-    seen.meet(row)
-    assert one(seen, row.again()) == ("same", True, None)
 
 
 # Distances, sizes, similarities

@@ -45,17 +45,6 @@ def test_a_print_view_of_a_page_may_lack_what_its_items_of_a_list_may_not() -> N
         assert one(seen, listed if first.download == 1 else page)[2] == "date"
 
 
-def test_where_one_thing_lacks_a_fact_a_second_visit_keeps_what_a_first_in_its_order_would() -> (
-    None
-):
-    poor, rich = Thing("poor"), Thing("rich", facts=(("title", "one"),))
-    for things, count in (((poor, rich), 2), ((rich, poor), 1)):
-        seen = Seen()
-        assert len(seen.kept(poor, rich)) == 2
-        assert len(seen.kept(*(thing.again() for thing in things))) == count
-        assert len(Seen().kept(*things)) == count
-
-
 @pytest.mark.parametrize(
     ("mode", "here", "there"),
     [
@@ -146,13 +135,6 @@ def titled(number: int, url: str = A) -> Thing:
     return Thing(f"{url}{number}", facts=(("title", str(number)),), url=url)
 
 
-def test_a_text_that_two_things_of_a_site_have_is_no_copy_on_another_site() -> None:
-    seen = Seen()
-    seen.kept(*map(titled, range(2)))
-    assert one(seen, titled(7, B)) == ("unique", True, "title")
-    assert one(seen, titled(1, B))[0] == "duplicate", "one with the same content is"
-
-
 def test_a_text_that_is_common_on_one_site_is_copied_between_two_others() -> None:
     seen = Seen()
     seen.kept(*map(titled, range(2)), titled(7, B))
@@ -181,15 +163,6 @@ def test_what_was_dropped_as_a_copy_counts_where_it_is_known() -> None:
         row = mine._replace(id=9, token=9)
         (decision,) = decide([row], facts, [near], lambda *_: (), rule=seen.rule, made={})
         assert decision.kind == kind
-
-
-def test_versions_of_one_thing_do_not_make_a_text_common() -> None:
-    seen = Seen()
-    page = titled(1)
-    for epoch, text in enumerate((10, 11, 12), 1):
-        seen.kept(replace(page.again(epoch), text=text))
-    assert len(seen.claims) == 3
-    assert one(seen, replace(titled(7, B), text=11))[0] == "duplicate"
 
 
 @given(

@@ -273,14 +273,8 @@ def test_namespaces_are_apart(db: Database) -> None:
     assert (len(one), len(two)) == (1, 1)
 
 
-@pytest.mark.parametrize("name", ["", "x" * 256])
-def test_a_namespace_has_a_name_of_a_sensible_length(db: Database, name: str) -> None:
-    with pytest.raises(ValueError, match="1 to 255 characters"):
-        Index(db, namespace=name)
-
-
 def test_a_namespace_may_be_called_anything(db: Database) -> None:
-    for name in ("例子", "a'; DROP TABLE simhash_claims; --", "x" * 255, " ", "😀"):
+    for name in ("例子", "a'; DROP TABLE simhash_claims; --", "😀" * 255, " ", "😀"):
         with Index(db, namespace=name) as index:
             index.confirm(index.claim(article(1), key="a"))
         assert Index(db, namespace=name).claim(article(1), key="b").kind == "duplicate"

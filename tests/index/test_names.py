@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from claims import article
+from decided import facts_of
 from servers import ENGINES
 from sqlalchemy import select
 
@@ -15,9 +16,6 @@ from scrapy_simhash.db.values import storable
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Duplicate
-from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import fold
-from scrapy_simhash.item.names import name_of
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
@@ -39,12 +37,6 @@ def test_a_namespace_that_can_not_be_stored_is_refused_in_a_line(db: Database, n
     assert message.isprintable()
 
 
-def test_the_longest_namespace_is_found_again(db: Database) -> None:
-    name = "😀" * 255
-    Index(db, namespace=name).claim(article(1), key="a")
-    assert len(Index(db, namespace=name)) == 1
-
-
 @ODD
 def test_what_strangers_name_is_claimed_dropped_and_kept_like_anything(
     db: Database, odd: str
@@ -52,8 +44,7 @@ def test_what_strangers_name_is_claimed_dropped_and_kept_like_anything(
     index = Index(db)
 
     def claimed(key: str, value: str) -> Any:
-        facts = Facts.of({odd: fold(name_of(odd), value)})
-        url = f"https://example.com/{odd}"
+        url, facts = f"https://example.com/{odd}", facts_of({odd: value})
         return index.document(f"{article(1)} {odd}", key=f"{key} {odd}", url=url, facts=facts)
 
     first, copy, kept = claimed("first", "1"), claimed("copy", "1"), claimed("kept", "2")

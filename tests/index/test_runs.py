@@ -43,6 +43,16 @@ def crashed(db: Database, *, on_crash: Any = "release", **columns: Any) -> Index
     return index
 
 
+def taken_for_dead(db: Database) -> tuple[Run, Run, Index]:
+    """A run that was silent, the one that judged it, and its index, with a confirmed claim."""
+    run, judge = Run.open(db), Run.open(db)
+    index = Index(db, run=run)
+    index.confirm(index.claim(TEXT, key="a"))
+    run.mark(host="elsewhere", heartbeat=0.0, suspected=0.0)
+    judge.recovery.look()
+    return run, judge, index
+
+
 def row(db: Database, run: Run) -> Any:
     return db.read(
         lambda connection: connection.execute(
@@ -426,11 +436,7 @@ def test_a_run_that_wakes_is_a_run_again(
     db: Database, is_deleted: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What it claims from then on counts, and is released if it dies after all."""
-    run, judge = Run.open(db), Run.open(db)
-    index = Index(db, run=run)
-    index.confirm(index.claim(TEXT, key="a"))
-    run.mark(host="elsewhere", heartbeat=0.0, suspected=0.0)
-    judge.recovery.look()
+    run, judge, index = taken_for_dead(db)
     assert judge.recovery.runs == [run.id]
     if is_deleted:
         assert deleted(judge) == 1
@@ -453,11 +459,7 @@ def test_a_run_that_wakes_is_a_run_again(
 def test_what_a_run_that_wakes_has_claimed_is_deleted_no_further(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, judge = Run.open(db), Run.open(db)
-    index = Index(db, run=run)
-    index.confirm(index.claim(TEXT, key="a"))
-    run.mark(host="elsewhere", heartbeat=0.0, suspected=0.0)
-    judge.recovery.look()
+    run, judge, index = taken_for_dead(db)
     forget = judge.recovery._delete
 
     def wake_first(namespace: int, numbers: Any) -> int:
@@ -480,11 +482,7 @@ def test_who_is_silent_on_another_host_is_no_company(db: Database) -> None:
 
 
 def test_a_run_that_wakes_and_closes_keeps_what_is_left(db: Database) -> None:
-    run, judge = Run.open(db), Run.open(db)
-    index = Index(db, run=run)
-    index.confirm(index.claim(TEXT, key="a"))
-    run.mark(host="elsewhere", heartbeat=0.0, suspected=0.0)
-    judge.recovery.look()
+    run, judge, index = taken_for_dead(db)
     run.close(settled=True, reason="finished")
     deleted(judge)
     assert len(index) == 1

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 from claims import article
+from decided import facts_of
 from servers import ENGINES
 
 from scrapy_simhash.db.transactions import Database
@@ -16,9 +17,6 @@ from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import ClaimRow, Document
-from scrapy_simhash.item.evidence import Evidence
-from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.folding import Folded
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import candidate_limit, distance, jaccard
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme
@@ -103,7 +101,7 @@ def test_a_scheme_without_shingles_is_asked_for_a_distance_and_tells_what_that_m
 
 def product(index: Index, number: int, key: str = "") -> Document:
     """One of the things of a site that have a text in common."""
-    facts = Facts.of({"name": Folded(Evidence.TEXT, str(number))})
+    facts = facts_of({"name": str(number)})
     key = key or f"p{number}"
     return index.document(article(0), key=key, url=f"http://a.com/{key}", facts=facts)
 

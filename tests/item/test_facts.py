@@ -56,40 +56,8 @@ def across_sites(new: dict[str, Any], stored: dict[str, Any]) -> str | None:
     return conflict(*both, frozenset(relations_of(*both, same_site=False)))
 
 
-plain = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text()
-    | st.binary()
-    | st.datetimes()
-    | st.decimals()
-    | st.from_regex(r"[€$£]?\d{1,4}[.,]\d\d( EUR)?", fullmatch=True),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=12,
-)
-items = st.dictionaries(
-    st.sampled_from(["price", "title", "url", "lang", "date", "offers"]) | st.text(), plain
-)
 short = st.text(string.ascii_lowercase, min_size=1, max_size=12)
 short_items = st.dictionaries(short.map("field {}".format), short, max_size=40)
-
-
-@given(items, st.sampled_from(Relation))
-def test_no_item_conflicts_with_itself(item: dict[str, Any], relation: Relation) -> None:
-    once, again = facts(item), facts(item)
-    assert once == again
-    assert conflict(once, again, frozenset({Relation.SAME_SITE, relation})) is None
-
-
-@given(items)
-def test_facts_come_back_from_their_bytes(item: dict[str, Any]) -> None:
-    once = facts(item).with_numbers("7 of 9")
-    packed = once.packed()
-    assert len(packed) == RECORD_SIZE * len(once.records) <= RECORD_SIZE * MAX_FIELDS
-    assert Facts.unpack(packed) == once
-    assert conflict(once, Facts.unpack(packed), SAME_SITE) is None
 
 
 def test_the_bytes_of_facts_stay_what_they_are() -> None:
@@ -112,19 +80,6 @@ def test_other_bytes_are_no_facts(packed: bytes) -> None:
     message = f"^facts take {RECORD_SIZE} bytes a field, not {len(packed)} bytes$"
     with pytest.raises(ValueError, match=message):
         Facts.unpack(packed)
-
-
-@given(items, items, st.randoms(use_true_random=False))
-def test_the_order_of_fields_makes_no_conflict(
-    one: dict[str, Any], other: dict[str, Any], chance: random.Random
-) -> None:
-    def shuffled(item: dict[str, Any]) -> dict[str, Any]:
-        pairs = list(item.items())
-        chance.shuffle(pairs)
-        return dict(pairs)
-
-    assert facts(one) == facts(shuffled(one))
-    assert on_one_site(one, other) == on_one_site(shuffled(one), shuffled(other))
 
 
 @given(short_items, short)
@@ -199,10 +154,6 @@ def test_values_are_hashed_with_the_secret() -> None:
     assert Facts.of(fields, secret) != Facts.of(fields)
     assert Facts.of(fields, secret) == Facts.of(fields, secret)
     assert numbers("7", secret) != numbers("7")
-
-
-def test_half_of_a_character_is_a_value_too() -> None:
-    assert on_one_site({"title": "Ferry \ud83d"}, {"title": "Ferry"}) == "title"
 
 
 AMOUNTS = [
@@ -317,6 +268,7 @@ def test_other_values_are_no_amounts(name: str, one: Any, other: Any) -> None:
         ("title", "Ｆｅｒｒｙ\u00a0sinks", "Ferry sinks"),
         ("title", "fer\u00adry", "ferry"),
         ("title", "Straße", "STRASSE"),
+        ("title", "“It’s here” – a ferry", '"It\'s here" - a ferry'),
         ("pages", 3, "3"),
         ("pages", 3.0, "3"),
         ("pages", "1,299", 1299),
@@ -358,6 +310,7 @@ def test_values_that_say_the_same_are_one(name: str, one: Any, other: Any) -> No
     ("name", "one", "other"),
     [
         ("zip", "01234", "1234"),
+        ("title", "Ferry \ud83d", "Ferry"),
         ("language", "German", "English"),
         ("date", "2023-05-01", "2 May 2023"),
         ("date", "2023-05-01 12:30", "2023-05-01T14:45"),
@@ -752,21 +705,10 @@ def test_a_query_a_picture_and_a_page_make_no_other_file(one: str, other: str) -
     assert on_one_site({"file_urls": [one]}, {"file_urls": [other]}) is None
 
 
-def test_signs_that_one_system_writes_for_another_are_equal() -> None:
-    one, other = "“It’s here” – a ferry", '"It\'s here" - a ferry'
-    assert on_one_site({"title": one}, {"title": other}) is None
-
-
 def test_a_price_counts_whatever_it_is_nested_in() -> None:
     one, other = ({"interactionStatistic": {"price": price}} for price in ("€5", "€6"))
     new, stored = facts(one), facts(other)
     assert conflict(new, stored, OTHER_SITE) == "interactionStatistic.price"
-
-
-def test_a_time_of_day_may_be_missing_from_a_date() -> None:
-    day, time = {"date": "1 May 2023"}, {"date": "2023-05-01 12:30"}
-    assert on_one_site(time, day) is on_one_site(day, time) is None
-    assert on_one_site(time, {"date": "2023-05-01 14:45"}) == "date"
 
 
 @pytest.mark.parametrize(

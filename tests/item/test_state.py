@@ -141,6 +141,7 @@ EDITS = [
     ("Updated on 3 March 2026, the law says", "Updated on 4 March 2026, the law says"),
     ("Published: 5 March 2026", "Published: 9 March 2026"),
     ("he read 120 pages", "he read 133 pages"),
+    ("Read by 117 people", "Read by 204 people"),
     ("the iPhone 12 reviews were", "the iPhone 13 reviews were"),
     ("Chapter 3 comments on this", "Chapter 4 comments on this"),
     ("sold 120 shares", "sold 133 shares"),

@@ -50,13 +50,7 @@ def test_site_is_the_registrable_domain_or_what_stands_for_it(url: str, expected
 def test_sites_are_those_of_tldextract() -> None:
     rules = {rule.removeprefix("!").removeprefix("*.") for rule in _suffixes()}
     hosts = [
-        "127.0.0.1",
-        "a..com",
-        ".com",
-        "example.com.",
-        "example.COM",
-        "xn--.com",
-        "a.xn--zzzzz",
+        *("127.0.0.1", "a..com", ".com", "example.com.", "example.COM", "xn--.com", "a.xn--zzzzz"),
     ]
     hosts += ["localhost", "blog.github.io", "a.www.ck", "x.city.kawasaki.jp", "a_b.co.uk", "1.2.3"]
     for rule in rules:

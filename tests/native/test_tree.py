@@ -509,10 +509,7 @@ def test_trees_of_a_libxml2_that_was_not_tested_are_not_touched(version, use, mo
 def test_the_core_knows_the_trees_of_this_lxml():
     assert COMPILED.knows(TREE) is True
     for other in (
-        "<p></p>",
-        "<p><i></i></p>",
-        "<p><b id=c>d</b><i></i></p>",
-        "<p>a<i></i><b>c</b>",
+        *("<p></p>", "<p><i></i></p>", "<p><b id=c>d</b><i></i></p>", "<p>a<i></i><b>c</b>"),
     ):
         assert COMPILED.knows(etree.HTML(other)[0][0]) is False
 

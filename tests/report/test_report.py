@@ -178,12 +178,6 @@ def test_nothing_in_the_file_is_loaded_or_run(hostile):
     assert "window.harmed=1</script>" not in text
 
 
-def test_a_report_of_nothing(address, tmp_path):
-    with Index(address) as index:
-        index.confirm(index.claim(prose(1), key="1"))
-    assert "no duplicates found." in written(address, tmp_path).read_text("utf-8")
-
-
 def test_a_run_that_is_not_there_leaves_the_old_file(address, tmp_path):
     with Index(address) as index:
         index.confirm(index.claim(prose(1), key="1"))
@@ -340,18 +334,14 @@ def test_hostile_urls_that_repeat_are_text(address, tmp_path):
     assert HARMFUL not in text
 
 
-def test_repeating_urls_have_no_section_without_any(address, tmp_path):
-    with Index(address) as index:
-        meet(index, [(f"http://a.test/few/?sid={session}", "few") for session in range(20)])
-    assert 'id="parts"' not in written(address, tmp_path).read_text("utf-8")
-
-
 def test_what_is_empty_has_no_section(address, tmp_path):
     with Index(address) as index:
         index.confirm(*(index.claim(prose(number), key=str(number)) for number in range(2)))
     text = written(address, tmp_path).read_text("utf-8")
+    assert "no duplicates found." in text
     for heading in ("What was found", "Every decision", "What changed", "Runs"):
         assert f">{heading}" not in text
+    assert 'id="parts"' not in text
     with Index(address) as index:
         remember(index, "http://b.test/1", prose(9), "http://a.test/1", prose(9))
     text = written(address, tmp_path).read_text("utf-8")
@@ -446,7 +436,7 @@ def visit(path, steps, *, script="", **options):
 
     with ThreadPoolExecutor(1) as thread:
         seen = thread.submit(look).result()
-    assert seen.requests == [path.as_uri()]
+    assert {url.partition("#")[0] for url in seen.requests} == {path.as_uri()}
     assert seen.complaints == []
     return seen.result
 
@@ -880,18 +870,7 @@ def test_the_address_leads_back_to_what_was_shown(many):
         expect(rows).to_have_count(100)
         assert "size=100" in page.evaluate("location.hash")
 
-    path = many.as_uri()
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(in_page, path, steps).result()
-
-
-def in_page(address, steps):
-    with playwright.sync_playwright() as tools:
-        browser = tools.chromium.launch(executable_path=EXECUTABLE, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.goto(address)
-        steps(page)
-        browser.close()
+    visit(many, steps)
 
 
 @pytest.fixture
@@ -985,6 +964,13 @@ def copies(url, original, count=20):
     ]
 
 
+PRINT = "LinkExtractor(deny=['/print(/|$)'])", "20 duplicates had `/print` in the path of one URL"
+MIRROR = (
+    "If one is a mirror of the other, follow links to one of them only: "
+    "`LinkExtractor(deny_domains=["
+)
+
+
 @pytest.mark.parametrize(
     ("url", "original", "setting", "what"),
     [
@@ -992,36 +978,12 @@ def copies(url, original, count=20):
             "http://mirror.test/p{0}?sid={0}",
             "http://a.test/p{0}?sid=1{0}",
             "",
-            (
-                "20 duplicates had the same path on `mirror.test` and `a.test`. If one is a mirror "
-                "of the other, follow links to one of them only: "
-                "`LinkExtractor(deny_domains=['mirror.test'])`, or `'a.test'` if the crawl starts "
-                "on `mirror.test`"
-            ),
+            f"{MIRROR}'mirror.test'])`, or `'a.test'` if the crawl starts on `mirror.test`",
         ),
-        (
-            # Who denies a.test denies m.a.test, too.
-            "http://a.test/p{0}",
-            "http://m.a.test/p{0}",
-            "",
-            (
-                "20 duplicates had the same path on `m.a.test` and `a.test`. If one is a mirror of "
-                "the other, follow links to one of them only: "
-                "`LinkExtractor(deny_domains=['m.a.test'])`"
-            ),
-        ),
-        (
-            "http://a.test/p{0}/print",
-            "http://a.test/p{0}",
-            "LinkExtractor(deny=['/print(/|$)'])",
-            "20 duplicates had `/print` in the path of one URL",
-        ),
-        (
-            "http://a.test/print/{0}",
-            "http://a.test/story/{0}",
-            "LinkExtractor(deny=['/print(/|$)'])",
-            "20 duplicates had `/print` in the path of one URL",
-        ),
+        # Who denies a.test denies m.a.test, too.
+        ("http://a.test/p{0}", "http://m.a.test/p{0}", "", f"{MIRROR}'m.a.test'])`"),
+        ("http://a.test/p{0}/print", "http://a.test/p{0}", *PRINT),
+        ("http://a.test/print/{0}", "http://a.test/story/{0}", *PRINT),
         (
             "http://a.test/p{0}?sid={0}",
             "http://a.test/p{0}?sid=1{0}",
@@ -1032,7 +994,7 @@ def copies(url, original, count=20):
 )
 def test_what_made_the_urls_of_the_duplicates_is_named(url, original, setting, what):
     named = [(step.setting, step.effect) for step in steps(given(drops=copies(url, original)))]
-    assert [one for one, effect in named if effect.startswith(what)] == [setting]
+    assert [one for one, effect in named if what in effect] == [setting]
     assert not [*steps(given(drops=copies(url, original, 19)))]
 
 
@@ -1061,30 +1023,35 @@ def test_a_parameter_without_a_rule_is_named_with_the_reason():
     )
 
 
-def test_a_finding_has_what_the_urls_have_in_common():
-    def repeated(url, original, status="dropped"):
-        return how(Record(status, url, original_page=original))
+HERE = "http://www.example.com/b/c?d=1"
+HOSTS = "on `example.com` and `www.example.com`"
 
-    url = "http://www.example.com/b/c?d=1"
-    assert [repeated(url, other) for other in (url, "http://b.test/")] == [
-        "listed again under the same URL",
-        "on another site",
-    ]
-    assert repeated(url, "http://www.example.com/b/c?d=2&e") == "same path, other `d`, `e`"
-    here = "on `example.com` and `www.example.com`"
-    assert repeated(url, "http://me:pw@example.com/b/c?d=1") == f"same path, {here}"
-    assert repeated(url, "http://example.com/b/c?d=2") == f"same path, {here}, other `d`"
-    mirror = "same path, on `mirror.test` and `www.example.com`"
-    assert repeated(url, "http://mirror.test/b/c?d=1") == mirror
-    assert repeated(url, "https://www.example.com/b/c/?d=1") == "the same URL, written differently"
-    assert repeated(url, "http://www.example.com/b/c/print?d=1") == "`/print` in the path"
-    assert repeated(url, "http://www.example.com/c") == "`/b` in the path, other `d`"
-    assert repeated(url, "http://www.example.com/7/b/c") == "in another folder"
-    assert repeated(url, "http://www.example.com/print/c") == "`/print` in the path, other `d`"
-    assert repeated(url, "http://www.example.com/a/c") == "in another folder"
-    assert repeated(url, "http://www.example.com/b/x") == "elsewhere on the site"
-    assert repeated(url, url, "unchanged") == "unchanged since an earlier crawl"
-    assert repeated("http://[broken", "http://[broken:1") == "on another site"
+
+@pytest.mark.parametrize(
+    ("original", "words"),
+    [
+        (HERE, "listed again under the same URL"),
+        ("http://b.test/", "on another site"),
+        ("http://[broken:1", "on another site"),
+        ("http://www.example.com/b/c?d=2&e", "same path, other `d`, `e`"),
+        ("http://me:pw@example.com/b/c?d=1", f"same path, {HOSTS}"),
+        ("http://example.com/b/c?d=2", f"same path, {HOSTS}, other `d`"),
+        ("http://mirror.test/b/c?d=1", "same path, on `mirror.test` and `www.example.com`"),
+        ("https://www.example.com/b/c/?d=1", "the same URL, written differently"),
+        ("http://www.example.com/b/c/print?d=1", "`/print` in the path"),
+        ("http://www.example.com/c", "`/b` in the path, other `d`"),
+        ("http://www.example.com/7/b/c", "in another folder"),
+        ("http://www.example.com/print/c", "`/print` in the path, other `d`"),
+        ("http://www.example.com/a/c", "in another folder"),
+        ("http://www.example.com/b/x", "elsewhere on the site"),
+    ],
+)
+def test_a_finding_has_what_the_urls_have_in_common(original, words):
+    assert how(Record("dropped", HERE, original_page=original)) == words
+    unchanged = Record("unchanged", HERE, original_page=HERE)
+    assert how(unchanged) == "unchanged since an earlier crawl"
+    unreadable = Record("dropped", "http://[broken", original_page="http://[broken:1")
+    assert how(unreadable) == "on another site"
 
 
 @in_browser

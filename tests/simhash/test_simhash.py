@@ -106,6 +106,7 @@ def test_within_includes_the_limit(a: int, flipped: set[int], n: int) -> None:
 
 
 def test_within_defaults_to_three() -> None:
+    """Tools that compare with < lose the pairs at exactly the distance asked for."""
     assert within(0b111, 0)
     assert not within(0b1111, 0)
 
