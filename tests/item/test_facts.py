@@ -127,6 +127,21 @@ def test_an_item_without_an_amount_stands_for_no_price(stored: dict[str, Any]) -
     assert across_sites(stored, {"x": "€20"}) is None
 
 
+@pytest.mark.parametrize(
+    ("title", "day", "relation"),
+    [
+        ("Ferry", "2024-05-04", Relation.ONE_TITLE),
+        ("Ferry sinks", "2024-05-01", Relation.OTHER_SITE),
+        ("Ferry sinks", "2024-05-04", Relation.OTHER_DAY),
+    ],
+)
+def test_across_sites_the_day_counts_if_the_title_is_another(
+    title: str, day: str, relation: Relation
+) -> None:
+    both = facts({"title": "Ferry", "day": "2024-05-01"}), facts({"title": title, "day": day})
+    assert relation in relations_of(*both, same_site=False)
+
+
 def test_across_sites_a_price_may_have_another_name() -> None:
     assert across_sites({"x": "€20"}, {"y": "€20"}) is None
     # A whole number is compared with the amount of the same field.
