@@ -299,9 +299,10 @@ class Sketches:
         start, length = int(mine["text"]), int(mine["length"])
         return self._texts[start : start + length].decode("utf-8", "replace") if length else None
 
-    def changes(self, number: int, earlier: int) -> Changes:
+    def changes(self, number: int, earlier: int, *, with_state: bool = False) -> Changes:
         """How the text of a document differs from that of an earlier one."""
-        return changes_of(self.text(number) or "", self.text(earlier) or "")
+        texts = self.text(number) or "", self.text(earlier) or ""
+        return changes_of(*texts, with_state=with_state)
 
     def order(self, reference: int = 0) -> NDArray[np.uint32]:
         """The numbers of the documents, preferred ones first; see `corpus.quality`.

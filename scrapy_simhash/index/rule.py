@@ -69,7 +69,7 @@ def compare(
     *,
     distance: int | None = None,
     jaccard: Callable[[], tuple[float | None, bool]],
-    changes: Callable[[], Changes | None] | None = None,
+    changes: Callable[..., Changes | None] | None = None,
     copies: tuple[ClaimRow, ...] = (),
 ) -> Match:
     """Compare a document, given by its row, with a claim.

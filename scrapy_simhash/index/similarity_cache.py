@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 _MOST_BYTES = 32 << 20
 
 
-def changes_of(new: str, old: str) -> Changes:
-    """How a text differs from an earlier one; the numbers that tell its state are left out."""
+def changes_of(new: str, old: str, *, with_state: bool = False) -> Changes:
+    """How a text differs from an earlier one; the numbers that tell its state may be left out."""
     changes = Changes.of(new, old)
-    if not changes.touches_numbers:  # as in most copies
+    if with_state or not changes.touches_numbers:  # as in most copies
         return changes
     rest, old_rest = without_state(new), without_state(old)
     return changes if rest is new and old_rest is old else Changes.of(rest, old_rest)
@@ -47,7 +47,7 @@ class SimilarityCache:
         self._held = 0
         # By the tokens of a document and of an earlier one, or the number of a claim.
         self._similar: dict[tuple[int, int], float] = {}
-        self._changes: dict[tuple[int, int], Changes | None] = {}
+        self._changes: dict[tuple[int, int, bool], Changes | None] = {}
 
     def missing(self, claims: Iterable[int]) -> list[int]:
         """The claims whose texts are not cached."""
@@ -87,23 +87,30 @@ class SimilarityCache:
             self._note_work()
         return self._similar[pair], False
 
-    def changes(self, document: Document, claim: int) -> Changes | None:
+    def changes(
+        self, document: Document, claim: int, *, with_state: bool = False
+    ) -> Changes | None:
         """How a document's text differs from that of a claim, which is cached.
 
         None if the claim's text is damaged.
         """
-        if (pair := (document.token, claim)) not in self._changes:
-            old, _ = unpack_text(self._texts[claim])
-            new = cast("str", document.text)
-            self._changes[pair] = None if old is None else changes_of(new, old)
-            self._note_work()
-        return self._changes[pair]
+        pair = document.token, claim, with_state
+        return self._changes_of(pair, document, lambda: unpack_text(self._texts[claim])[0])
 
-    def changes_in_batch(self, document: Document, earlier: Document) -> Changes | None:
+    def changes_in_batch(
+        self, document: Document, earlier: Document, *, with_state: bool = False
+    ) -> Changes | None:
         """How a document's text differs from that of an earlier document of its batch."""
-        if (pair := (document.token, earlier.token)) not in self._changes:
-            new, old = cast("str", document.text), cast("str", earlier.text)
-            self._changes[pair] = changes_of(new, old)
+        return self._changes_of(
+            (document.token, earlier.token, with_state), document, lambda: earlier.text
+        )
+
+    def _changes_of(
+        self, pair: tuple[int, int, bool], document: Document, read: Callable[[], str | None]
+    ) -> Changes | None:
+        if pair not in self._changes:
+            new, old = cast("str", document.text), read()
+            self._changes[pair] = None if old is None else changes_of(new, old, with_state=pair[2])
             self._note_work()
         return self._changes[pair]
 

@@ -98,8 +98,9 @@ class Match:
         estimated: whether this is an estimate, because the claim's text is not stored.
         bits: the width of the fingerprints.
         differs: why the document is not a duplicate of it, although the texts are similar.
-        changes: returns how the document's text differs, which may take long; None if a text is
-            damaged. None in its place if a text is not at hand, and in a verdict.
+        changes: returns how the document's text differs, which may take long, also in its state if
+            the argument `with_state` is True; None if a text is damaged. None in its place if a
+            text is not at hand, and in a verdict.
         copies: what was dropped as copies of the claim, as far as it is known; none in a verdict.
     """
 
@@ -109,7 +110,7 @@ class Match:
     estimated: bool = False
     bits: int = BITS
     differs: str | None = None
-    changes: Callable[[], Changes | None] | None = field(default=None, repr=False)
+    changes: Callable[..., Changes | None] | None = field(default=None, repr=False)
     copies: tuple[ClaimRow, ...] = field(default=(), repr=False)
 
     @property

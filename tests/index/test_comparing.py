@@ -44,9 +44,9 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     calls: list[int] = []
     real = similarity_cache.changes_of
 
-    def changes_of(new: str, old: str) -> Any:
+    def changes_of(new: str, old: str, **how: bool) -> Any:
         calls.append(len(new))
-        return real(new, old)
+        return real(new, old, **how)
 
     monkeypatch.setattr(similarity_cache, "changes_of", changes_of)
     return calls
