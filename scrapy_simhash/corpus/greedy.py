@@ -24,16 +24,15 @@ from scrapy_simhash.index.batch import fingerprint_key
 from scrapy_simhash.index.decide import decide, sharing_sites
 from scrapy_simhash.index.rule import compare
 from scrapy_simhash.index.verdict import ClaimRow, Match
-from scrapy_simhash.item.facts import without
+from scrapy_simhash.index.visits import may_be_one_site
+from scrapy_simhash.item.facts import Facts, without
 from scrapy_simhash.item.urls import same_site, site
 from scrapy_simhash.keys.plan import HOT_KEY
-from scrapy_simhash.simhash.measure import common, hamming
+from scrapy_simhash.simhash.measure import hamming
 
 #: The most documents to decide on together.
 STEP = 4096
 _CACHED_ROWS = 1 << 14
-# 16 MiB.
-_CACHED_SHINGLES = 2 << 20
 # Copies of one document and site that the next one is compared with.
 _COPIES = 4
 
@@ -96,6 +95,7 @@ class Greedy:
     def __init__(self, plan: Plan, ignored: Collection[int] = ()) -> None:
         self._plan, self._ignored = plan, ignored
         self._candidates = KeyTable(plan)
+        self._compared: dict[tuple[int, int], tuple[int, int]] = {}
         self._numbers = np.empty(0, np.uint32)
         self._results = np.empty(0, _RESULT)
         self._reasons = {"": 0}
@@ -103,8 +103,6 @@ class Greedy:
         self._by_key: dict[tuple[int, int], list[int]] = {}
         self._latest: dict[int, tuple[int, ...]] = {}
         self._copies = _Copies()
-        self._held: dict[int, NDArray[np.uint64]] = {}
-        self._most = _CACHED_SHINGLES
         self._row = lru_cache(_CACHED_ROWS)(self._read_row)
 
     def add(self, sketches: Sketches, numbers: NDArray[np.uint32], reference: int = 0) -> None:
@@ -159,13 +157,13 @@ class Greedy:
         hashes = rows["hashes"]
         union = hashes[one] + hashes[other] - made[:, 0]
         # Equal sets of shingles may stand in another order, then numbers count.
-        surely = is_plain & (are_equal | ((made[:, 1] > 0) & (made[:, 0] < union)))
+        surely = is_plain * np.where(are_equal, 2, made[:, 1] * (made[:, 0] < union))
         found = zip(pairs.tolist(), made[:, 0].tolist(), surely.tolist(), strict=True)
         self._compared = {(a, b): (shared, sure) for (a, b), shared, sure in found}
 
     def _decide(self, place: int, reference: int) -> None:
         """Decide on the document at a place."""
-        keys = self._keys(place)
+        rule, rows, keys = self._plan.rule, self._sketches.rows, self._keys(place)
         if place < reference:
             self._keep(place, keys)
             return
@@ -176,7 +174,7 @@ class Greedy:
             # Two versions of a listed thing are compared even if they share no key.
             candidates.update(self._latest_of(place))
         similar = [*self._similar(place, sorted(candidates))] if candidates else []
-        if len(similar) == 1 and self._compared[place, similar[0][0]][1]:
+        if len(similar) == 1 and self._is_copy(place, similar[0][0]):
             ((other, similarity),) = similar
             self._results[place] = (False, self._numbers[other], similarity, 0)
             return
@@ -191,8 +189,17 @@ class Greedy:
         original = self._judge(place, row, matches)
         if original is None:
             self._keep(place, keys)
-        elif self._plan.rule.facts == "auto":
+        elif rule.facts == "auto" and not rows["is_text"][self._numbers[place]]:
             self._copies.add(row, original, keys)
+
+    def _is_copy(self, place: int, other: int) -> bool:
+        """Whether the core has found that a document is a copy of another one."""
+        surely = self._compared[place, other][1]
+        if surely != 1:
+            return surely > 0
+        url, original = (self._sketches.url(n) for n in self._numbers[[place, other]].tolist())
+        is_other = self._plan.rule.facts == "auto" and not may_be_one_site(url, original)
+        return is_other and not self._copies.some(other, url)
 
     def _judge(self, place: int, row: ClaimRow, matches: Sequence[Match]) -> ClaimRow | None:
         """Decide on the document at a place; returns what it is a copy of, if it is one."""
@@ -281,10 +288,9 @@ class Greedy:
         The similarity of a text without shingles is unknown.
         """
         if unknown := [other for other in candidates if (place, other) not in self._compared]:
-            mine = self._sketches.shingles(int(self._numbers[place]))
-            counts = common(mine, list(map(self._shingles, unknown)), self._least)
-            for other, shared in zip(unknown, counts, strict=True):
-                self._compared[place, other] = shared, False
+            number, *others = self._numbers[[place, *unknown]]
+            counts = self._sketches.common(number, others, self._least)
+            self._compared |= {(place, o): (n, 0) for o, n in zip(unknown, counts, strict=True)}
         numbers = self._numbers[[place, *candidates]]
         size, *sizes = self._sketches.rows["hashes"][numbers].tolist()
         whole, *wholes = self._sketches.keys[numbers, -1].tolist()
@@ -292,16 +298,6 @@ class Greedy:
             shared, known = self._compared[place, other][0], size and theirs
             if its == whole or shared >= 0 or not known:
                 yield other, shared / (size + theirs - shared) if known else None
-
-    def _shingles(self, place: int) -> NDArray[np.uint64]:
-        """The shingles of a document: many are compared with the same few."""
-        if (found := self._held.get(place)) is None:
-            if self._most <= 0:
-                self._held.clear()
-                self._most = _CACHED_SHINGLES
-            found = self._held[place] = self._sketches.shingles(int(self._numbers[place]))
-            self._most -= found.size
-        return found
 
     def _match(self, place: int, row: ClaimRow, other: int, jaccard: float | None) -> Match:
         numbers = self._numbers[[place, other]].tolist()
@@ -312,7 +308,7 @@ class Greedy:
             self._plan.scheme.bits,
             jaccard=lambda: (jaccard, False),
             changes=partial(self._sketches.changes, *numbers) if has_texts else None,
-            copies=tuple(map(self._row, self._copies.some(other, row))),
+            copies=tuple(map(self._row, self._copies.some(other, row.url))),
         )
 
     def _latest_of(self, place: int) -> tuple[int, ...]:
@@ -334,7 +330,11 @@ class Greedy:
             self._latest[self._row(place).identity] = (place,)
 
     def _read_row(self, place: int) -> ClaimRow:
-        row = self._sketches.row(int(self._numbers[place]), place)
+        number = int(self._numbers[place])
+        row, text = self._sketches.row(number, place), self._sketches.text(number)
+        if text and row.facts is not None:
+            facts = Facts.unpack(row.facts).with_numbers(text, self._plan.secret)
+            row = row._replace(facts=facts.packed())
         if self._ignored and row.facts:
             row = row._replace(facts=without(row.facts, self._ignored))
         return row
@@ -356,10 +356,10 @@ class _Copies:
             of_sites = self.known.setdefault(original.token, {})
             of_sites.setdefault(site(mine.url), {})[mine.token] = keys
 
-    def some(self, original: int, mine: ClaimRow) -> list[int]:
-        """Some copies of a document that are of the same site as another one."""
+    def some(self, original: int, url: str) -> list[int]:
+        """Some copies of a document that are of the site of a URL."""
         of_sites = self.known.get(original)
-        return list(islice(of_sites.get(site(mine.url), ()), _COPIES)) if of_sites else []
+        return list(islice(of_sites.get(site(url), ()), _COPIES)) if of_sites else []
 
     def take(self, original: ClaimRow, shared: Collection[str]) -> list[tuple[int, _Keys]]:
         """Remove and return the copies of a document where it, or they, are of one of the sites."""

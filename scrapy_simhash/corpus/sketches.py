@@ -27,7 +27,7 @@ from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import ClaimRow, Document
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts
 from scrapy_simhash.item.names import is_inside, name_of
-from scrapy_simhash.simhash.measure import FEW_FEATURES
+from scrapy_simhash.simhash.measure import FEW_FEATURES, common
 
 #: Stands for what a document is compared by, if it has nothing to compare.
 NOTHING = -1
@@ -104,7 +104,8 @@ def make_part(
     """Make the sketches of documents; None stands for one with nothing to compare."""
     slots = plan.keys.slots
     keys = np.zeros((len(documents), slots + 1), np.int32)
-    shingles, details, texts, names = [_NO_SHINGLES], list[bytes](), list[bytes](), dict[int, str]()
+    shingles, details, texts = [_NO_SHINGLES], list[bytes](), list[bytes]()
+    names = {name_of(NUMBERS_OF_TEXT).key: NUMBERS_OF_TEXT}
     no_ranks = (0,) * len(criteria)
     nothing = bytes(plan.width), bytes(_DIGEST), 0, 0, 0, 0, 0, no_ranks, 0, 0, 0, -1, -1, 0
     rows: list[tuple[Any, ...]] = [(*nothing, NOTHING, False, False)] * len(documents)
@@ -120,8 +121,12 @@ def make_part(
         texts.append((document.text or "").encode("utf-8", "replace") if mine.size else b"")
         facts = None
         if document.facts is not None:
-            facts = document.facts.packed()
-            names.update(document.facts.names)
+            # Where the text is at hand, its numbers are read when they are needed.
+            known = document.facts
+            if document.text and not mine.size:
+                known = known.with_numbers(document.text, plan.secret)
+            facts = known.packed()
+            names.update(known.names)
         blobs = (facts, document.page_sketch, storable(document.url).encode())
         details += [blob or b"" for blob in blobs]
         digest = digest_of(document)
@@ -154,7 +159,7 @@ def _lay_out(rows: NDArray[np.void]) -> None:
 
 
 def _is_text(document: Document) -> bool:
-    """Whether it has no facts but the numbers of its text, and is one of its kind on its page."""
+    """Whether it has no facts, and is one of its kind on its page."""
     return (
         how_compared(document) == ComparedBy.TEXT
         and document.sketch.shingles is not None
@@ -162,7 +167,7 @@ def _is_text(document: Document) -> bool:
         and document.page_sketch is None
         and not document.listing
         and document.sketch.size >= FEW_FEATURES
-        and all(name == name_of(NUMBERS_OF_TEXT).key for name, *_ in document.facts.records)
+        and not document.facts.records
     )
 
 
@@ -278,16 +283,33 @@ class Sketches:
         start, count = (int(column.item(number)) for column in self._begins)
         return np.frombuffer(self._shingles[8 * start : 8 * (start + count)], np.uint64)
 
-    def compare(
-        self, one: NDArray[np.uint32], other: NDArray[np.uint32], least: float
-    ) -> NDArray[np.int64]:
-        """Compare pairs of documents in the core.
+    def common(self, number: np.uint32, others: Sequence[np.uint32], least: float) -> Sequence[int]:
+        """What a document has in common with others, as `simhash.measure.common` does."""
+        if native.core is None:
+            return common(
+                self.shingles(int(number)), [self.shingles(int(n)) for n in others], least
+            )
+        pairs = np.full(len(others), number), np.array(others)
+        counts: list[int] = self.compare(*pairs, least, texts=False)[:, 0].tolist()
+        return counts
 
-        Returns two columns: what a pair has in common, as `simhash.measure.common` does, and 1 if
-        the texts surely differ in nothing that keeps two things apart.
+    def compare(
+        self,
+        one: NDArray[np.uint32],
+        other: NDArray[np.uint32],
+        least: float,
+        *,
+        texts: bool = True,
+    ) -> NDArray[np.int64]:
+        """Compare pairs of documents in the core, with their texts or without.
+
+        Returns two columns: what a pair has in common, as `simhash.measure.common` does, and 2 if
+        the texts surely differ in nothing that keeps two things apart, 1 if in nothing that keeps
+        things of two sites apart.
         """
         rows = self.rows[np.stack([one, other], axis=1)]
-        sizes = (8 * rows["shingles"], 8 * rows["hashes"], rows["text"], rows["length"])
+        lengths = rows["length"] * texts
+        sizes = (8 * rows["shingles"], 8 * rows["hashes"], rows["text"], lengths)
         places = np.concatenate(sizes, axis=1, dtype=np.int64)
         core = cast("native.Core", native.core)
         found = core.compare(places, self._shingles, self._texts, fold_table(), least)

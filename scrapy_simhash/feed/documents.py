@@ -134,7 +134,7 @@ class ItemReader:
         digest = digest_on(content, page)
         if digest is None or _is_empty(content):
             return None
-        facts, exact = content.facts.with_numbers(content.text, self.secret), False
+        facts, exact = content.facts, False
         if sketch.fingerprint is None or sketch.size < self.min_features:
             bits = min(self.scheme.bits, 8 * len(digest))
             sketch = Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
@@ -280,7 +280,7 @@ class PageReader:
             page.url,
             download=0,
             text=text,
-            facts=facts.with_numbers(text, self.secret),
+            facts=facts,
             page_sketch=page_sketch,
             token=number,
         )

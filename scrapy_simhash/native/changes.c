@@ -4,6 +4,7 @@
 
 #define CHANCE 3  /* fewer shared pairs between two differing places are chance */
 #define PLACES 64 /* places of a pair of words that are looked at */
+#define REFERENCE 5 /* digits of a number of a file or the like */
 #define MOST_CHANGES 64 /* of two texts that are surely copies */
 
 /* As in features/changes.py. */
@@ -309,26 +310,38 @@ static int may_be_number(const Words *words, Py_ssize_t at)
     return first < 0x80 ? first - '0' < 10 : !is_letter;
 }
 
-/* Whether the changes surely have no number, replace no passage and rename nothing: the methods of
- * changes.Changes. Here ideographs are words, and exchanges the same if their first words are. */
+/* Whether a word may be a number of a file or the like. */
+static int may_be_reference(const Words *words, Py_ssize_t at)
+{
+    return words->ends[at] - words->starts[at] >= REFERENCE && may_be_number(words, at);
+}
+
+/* Whether the changes surely replace no passage and no reference and rename nothing, and, then 2,
+ * have no number: the methods of changes.Changes. Here ideographs are words, and exchanges the same
+ * if their first words are. */
 static int are_harmless(const Words words[2], const Bytes *found)
 {
     const Change *changes = (const Change *)(const void *)found->at;
     size_t count = found->used / sizeof *changes;
     double least = words[words[0].words > words[1].words].words * SHARE;
+    int result = 2;
 
     least = least < SHORT_PASSAGE ? SHORT_PASSAGE : least > PASSAGE ? PASSAGE : least;
     for (size_t at = 0; at < count; at++) {
         Range new = changes[at].new, old = changes[at].old;
         Py_ssize_t mine = new.to - new.from, theirs = old.to - old.from;
-        int repeated = 1;
-        for (Py_ssize_t word = new.from; word < new.to; word++)
-            if (may_be_number(words, word))
-                return 0;
+        int repeated = 1, references = 0;
+        for (Py_ssize_t word = new.from; word < new.to; word++) {
+            result = may_be_number(words, word) ? 1 : result;
+            references |= may_be_reference(words, word);
+        }
         if (mine <= 0 || theirs <= 0)
             continue;
         if (mine <= 2 && (may_be_number(words, new.from - 1) || may_be_number(words, new.to)))
-            return 0;
+            result = 1;
+        for (Py_ssize_t word = old.from; references && word < old.to; word++)
+            if (may_be_reference(words + 1, word))
+                return 0;
         for (size_t earlier = 0; earlier < at; earlier++) {
             Range was = changes[earlier].new, stood = changes[earlier].old;
             repeated += was.from < was.to && stood.from < stood.to &&
@@ -338,7 +351,7 @@ static int are_harmless(const Words words[2], const Bytes *found)
         if ((mine >= least && theirs >= least) || repeated == REPEATED || at == MOST_CHANGES)
             return 0;
     }
-    return 1;
+    return result;
 }
 
 static int is_part(int64_t from, int64_t size, const Py_buffer *of)
@@ -346,7 +359,7 @@ static int is_part(int64_t from, int64_t size, const Py_buffer *of)
     return from >= 0 && size >= 0 && from <= of->len && size <= of->len - from;
 }
 
-/* Whether two of the texts surely differ in nothing that counts; -1 without memory. */
+/* What are_harmless tells of two of the texts; -1 without memory. */
 static int are_copies(At texts, const int64_t starts[2], const int64_t sizes[2],
                       const Py_buffer *table)
 {

@@ -154,6 +154,7 @@ def compared(new, old, least=0.0):
 @example("١ a b c d e", "a b c d e")
 @example("a ② b c d e", "a x b c d e")
 @example("a 5 March b c d", "a 5 April b c d")
+@example("a 12345 b c d", "a 54321 b c d")
 @example("a x b c a x d e f a x g", "a y b c a y d e f a y g")
 @settings(deadline=None)
 def test_texts_that_are_surely_copies_differ_in_nothing_that_counts(new, old):
@@ -163,17 +164,20 @@ def test_texts_that_are_surely_copies_differ_in_nothing_that_counts(new, old):
         assert [shared] == common(shingles(texts[0]), [shingles(texts[1])])
         with path(None):
             changes = Changes.of(*texts)
-        reasons = (changes.has_numbers, changes.replaces_reference(), changes.renames())
-        assert not is_copy or not any((*reasons, changes.replaces_passage()))
+        reasons = [changes.replaces_reference(), changes.renames(), changes.replaces_passage()]
+        assert not is_copy or not any(reasons)
+        assert is_copy < 2 or not changes.has_numbers
 
 
 @needs_core
 def test_most_copies_are_surely_such():
     text = " ".join(chr(97 + place % 26) * (place // 26 + 1) for place in range(200))
-    assert compared(text, text.replace(" bb ", " new ").replace(" ccc ", " ")) == [195, 1]
+    assert compared(text, text.replace(" bb ", " new ").replace(" ccc ", " ")) == [195, 2]
     assert compared(text, "", 0.5) == [-1, 0]
     passage = text.replace(" bb cc dd ee ff gg hh ii jj kk ll mm ", " 12 others" + " x" * 12)
-    assert compared(text, passage)[1] == compared(text + " 7", text)[1] == 0
+    assert compared(text, passage)[1] == 0
+    assert compared(text + " 7", text)[1] == compared(text + " 7", text + " 12345")[1] == 1
+    assert compared(text + " 54321", text + " 12345")[1] == 0
 
 
 @needs_core
