@@ -3,6 +3,7 @@
     python -m benchmarks.corpus                         # 20,000 texts of 5 KB; every way in turn
     python -m benchmarks.corpus --documents 1000000 --words 160 800 --ways here --processes 2
     python -m benchmarks.corpus --pages pages.tar.xz    # a realistic corpus, see below
+    python -m benchmarks.corpus --language zh           # either of them in Chinese
     python -m benchmarks.corpus --pages pages.tar.xz --text-dedup PYTHON --rounds 3 --out corpus.md
     python -m benchmarks.corpus --sketches 10000000     # the decision alone, on made-up sketches
 
@@ -25,6 +26,7 @@ its own, see `benchmarks.text_dedup`.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import random
@@ -34,6 +36,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from itertools import pairwise
@@ -61,39 +64,50 @@ from scrapy_simhash.text.html import decode, parse_html
 
 SIMILARITY = 0.9
 WORDS = 800
+# Between the words of a text.
+_GAPS = {"en": " ", "zh": ""}
+# Of prctl: processes whose parent has ended become children of this one.
+_SET_CHILD_SUBREAPER = 36
 
 
-def make_corpus(path: Path, count: int, least: int = WORDS, most: int = WORDS) -> int:
+def make_corpus(
+    path: Path, count: int, least: int = WORDS, most: int = WORDS, language: str = "en"
+) -> int:
     """Write texts as JSON lines; return how many of them are copies."""
     chance = random.Random(7)
     letters = "aaeeiioobcdfglmnprst"
     words = ["".join(chance.choices(letters, k=chance.randint(2, 9))) for _ in range(20_000)]
     words += map(str, range(50))
+    if language == "zh":  # two characters take the bytes of a word
+        words, least, most = [chr(0x4E00 + place) for place in range(3500)], 2 * least, 2 * most
     originals: list[str] = []
     with path.open("w") as file:
         for number in range(count):
             if number % 5 == 4:
-                text = chance.choice(originals).split()
+                text = _split(chance.choice(originals), language)
                 for _ in range(chance.randint(0, len(text) // 60)):
-                    text[chance.randrange(len(text))] = "changed"
+                    text[chance.randrange(len(text))] = "changed" if language == "en" else "改"
             else:
                 text = chance.choices(words, k=chance.randint(least, most))
-                _keep(originals, " ".join(text), chance)
-            file.write(_line(number, " ".join(text)))
+                _keep(originals, _GAPS[language].join(text), chance)
+            file.write(_line(number, _GAPS[language].join(text)))
     return count // 5
 
 
-def make_realistic(path: Path, count: int, pages: Path) -> int:
-    """Write texts of real paragraphs as JSON lines; return how many of them are copies."""
+def make_realistic(path: Path, count: int, pages: Path, language: str = "en") -> int:
+    """Write texts of real paragraphs as JSON lines; return how many of them are copies.
+
+    A tenth is Chinese, or all.
+    """
     chance = random.Random(7)
     paragraphs = paragraphs_of(pages)
-    template = _drawn(chance, paragraphs["en"], 300)
+    template = _drawn(chance, paragraphs[language], 300)
     originals: list[tuple[str, str]] = []
-    gaps = {"en": " ", "zh": ""}
+    usual = language
     with path.open("w") as file:
         for number in range(count):
             turn = number % 10
-            language = "zh" if turn == 7 else "en"
+            language = "zh" if turn == 7 else usual
             if turn in {4, 9}:
                 language, made = chance.choice(originals)
                 text = _split(made, language)
@@ -104,8 +118,8 @@ def make_realistic(path: Path, count: int, pages: Path) -> int:
                 length = chance.randint(20, 200) if turn == 2 else length
                 text = _drawn(chance, paragraphs[language], length)
                 text = template + text if turn == 2 else text
-                _keep(originals, (language, gaps[language].join(text)), chance)
-            file.write(_line(number, gaps[language].join(text)))
+                _keep(originals, (language, _GAPS[language].join(text)), chance)
+            file.write(_line(number, _GAPS[language].join(text)))
     return sum(number % 10 in {4, 9} for number in range(count))
 
 
@@ -159,28 +173,36 @@ class Cost(NamedTuple):
 
 
 def cost_of(command: list[str]) -> Cost:
-    """Run a command and watch its processes."""
-    began = time.monotonic()
-    process = psutil.Popen(command, stdout=subprocess.DEVNULL)
-    computed: dict[int, float] = {}
+    """Run a command, and wait for all processes that it starts, also for those it leaves behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    before, began = _computed(), time.monotonic()
+    process = psutil.Popen(command, stdout=subprocess.DEVNULL, process_group=0)
     most = most_own = 0
     while process.poll() is None:
         memory = own = 0
         for one in [process, *process.children(recursive=True)]:
-            try:
-                times, held = one.cpu_times(), one.memory_info()
-                computed[one.pid] = times.user + times.system
+            with suppress(psutil.Error):
+                held = one.memory_info()
                 memory += held.rss
                 own += held.rss - getattr(held, "shared", 0)
-            except psutil.Error:
-                continue
         most, most_own = max(most, memory), max(most_own, own)
-        # Reading takes some milliseconds of CPU time from the measured processes.
-        time.sleep(0.1)
+        with suppress(psutil.TimeoutExpired):
+            # Reading takes some milliseconds of CPU time from the measured processes.
+            process.wait(0.1)
     wall = time.monotonic() - began
+    with suppress(ChildProcessError):
+        while True:
+            os.waitpid(-process.pid, 0)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    return Cost(wall, sum(computed.values()), most / 2**20, most_own / 2**20)
+    return Cost(wall, _computed() - before, most / 2**20, most_own / 2**20)
+
+
+def _computed() -> float:
+    """The CPU time of all processes that were waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def here(source: Path, kept: Path, processes: int) -> list[str]:
@@ -327,9 +349,9 @@ def compare_ways(given: argparse.Namespace) -> str:
         folder = Path(name)
         source = folder / "in.jsonl"
         if given.pages:
-            copies = make_realistic(source, count, given.pages)
+            copies = make_realistic(source, count, given.pages, given.language)
         else:
-            copies = make_corpus(source, count, *given.words)
+            copies = make_corpus(source, count, *given.words, given.language)
         size = source.stat().st_size / count
         for way, processes in runs * given.rounds:
             output = folder / f"{way}-{processes}.jsonl"
@@ -400,6 +422,7 @@ def main() -> None:
     ways = ["here", *WAYS]
     parser.add_argument("--pages", type=Path)
     parser.add_argument("--words", type=int, nargs=2, default=(WORDS, WORDS))
+    parser.add_argument("--language", choices=_GAPS, default="en", help="of all, or nearly all")
     parser.add_argument("--ways", nargs="+", choices=ways, default=ways)
     parser.add_argument("--processes", type=int, nargs="+", default=sorted({1, usable_cores()}))
     parser.add_argument("--rounds", type=int, default=1, help="of each way, in turns")

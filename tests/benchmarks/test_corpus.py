@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def test_each_tool_gets_a_row_of_what_it_costs_finds_and_takes_wrongly(interpret
         documents=100,
         pages=None,
         words=(40, 60),
+        language="en",
         ways=["here", "text-dedup"],
         processes=[1],
         rounds=2,
@@ -57,12 +59,42 @@ def test_each_tool_gets_a_row_of_what_it_costs_finds_and_takes_wrongly(interpret
     assert float(cells["here"][2]) > 0
 
 
+# One process does the work; its parent, and the parent of that, do not wait for it.
+WORK = """
+import subprocess, sys
+if sys.argv[1:] == ["work"]:
+    sum(range(20_000_000))
+else:
+    subprocess.Popen([sys.executable, __file__, *(["again"] if len(sys.argv) == 1 else ["work"])])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="who is no parent cannot wait")
+def test_the_cpu_time_of_processes_that_are_left_behind_counts(tmp_path):
+    program = tmp_path / "work.py"
+    program.write_text(WORK)
+    nothing = corpus.cost_of([sys.executable, "-c", ""])
+    assert corpus.cost_of([sys.executable, str(program)]).computed > 3 * nothing.computed
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_fifth_of_the_texts_are_copies(tmp_path, language):
+    path = tmp_path / "in.jsonl"
+    assert corpus.make_corpus(path, 50, 20, 29, language) == 10
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert sum("/copy/" in line["url"] for line in lines) == 10
+    originals = {line["text"] for line in lines if "/page/" in line["url"]}
+    assert originals.issuperset(line["text"] for line in lines)
+    assert all((" " in line["text"]) == (language == "en") for line in lines)
+
+
 def test_a_tool_that_is_not_there_is_named_and_one_that_fails_is_no_result(monkeypatch):
     monkeypatch.delenv(corpus.TEXT_DEDUP, raising=False)
     given = argparse.Namespace(
         documents=5,
         pages=None,
         words=(40, 60),
+        language="en",
         ways=["text-dedup"],
         processes=[1],
         rounds=1,
