@@ -8,7 +8,7 @@ decisions: these compare only with the documents that were kept, which are few.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.db.values import ComparedBy
+from scrapy_simhash.index.batch import fingerprint_key
+from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import hamming
 
 #: A document is paired with all earlier ones that share a key if these are fewer. Hot keys have far
@@ -75,7 +77,7 @@ class KeyTable:
             numbers: of all documents so far, in the order of the decisions.
             first: how many of these were added before.
         """
-        self._sketches, self._numbers = sketches, numbers
+        self.sketches, self.numbers = sketches, numbers
         added = numbers[first:]
         has = self._has_entries(added)
         shared = np.zeros((len(added), self._slots + 1), np.bool_)
@@ -110,7 +112,7 @@ class KeyTable:
                 yield entry // self._columns
 
     def _has_entries(self, numbers: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        rows = self._sketches.rows[numbers]
+        rows = self.sketches.rows[numbers]
         has = np.empty((len(numbers), self._columns), np.bool_)
         compared_by = rows["compared_by"]
         has[:, : self._slots] = ((compared_by >= 0) & (compared_by != ComparedBy.EXACT))[:, None]
@@ -120,10 +122,10 @@ class KeyTable:
 
     def _keys(self, entries: NDArray[np.uint32]) -> NDArray[np.int32]:
         places, slots = np.divmod(entries, np.uint32(self._columns))
-        numbers = self._numbers[places]
-        keys = self._sketches.keys[numbers, np.minimum(slots, self._slots)]
+        numbers = self.numbers[places]
+        keys = self.sketches.keys[numbers, np.minimum(slots, self._slots)]
         if (is_identity := slots > self._slots).any():
-            identities = self._sketches.rows["identity"][numbers[is_identity]]
+            identities = self.sketches.rows["identity"][numbers[is_identity]]
             keys[is_identity] = identities.astype(np.int32)
         return keys
 
@@ -175,9 +177,62 @@ class KeyTable:
         self, later: NDArray[np.uint32], earlier: NDArray[np.uint32], is_text: NDArray[np.bool_]
     ) -> dict[int, list[int]]:
         """The pairs whose fingerprints are close enough, or that share a key of the whole item."""
-        both = self._sketches.fingerprints(self._numbers[later], self._numbers[earlier])
+        both = self.sketches.fingerprints(self.numbers[later], self.numbers[earlier])
         near = ~is_text | (hamming(*both) <= self._plan.rule.limit)
         pairs: dict[int, list[int]] = defaultdict(list)
         for document, candidate in zip(later[near].tolist(), earlier[near].tolist(), strict=True):
             pairs[document].append(candidate)
         return pairs
+
+
+class KeptByKey:
+    """The kept documents under keys that many share; under a hot key, only the first ones."""
+
+    def __init__(self, plan: Plan, table: KeyTable) -> None:
+        self._plan, self._table = plan, table
+        self._kept: dict[tuple[int, int], list[int]] = {}
+
+    def keys(
+        self, place: int, shared: Sequence[int], kept: NDArray[np.bool_]
+    ) -> list[tuple[int, int]]:
+        """The slots and keys of a document, of those in `shared`; see `index.batch.keys_of`.
+
+        If all its bands are hot keys, its fingerprint is one more.
+        """
+        slots, number = self._plan.keys.slots, int(self._table.numbers[place])
+        own = self._table.sketches.keys[number]
+        keys = []
+        for slot in shared:
+            keys.append(key := (slot, int(own[slot])))
+            if key not in self._kept:
+                earlier = self._table.earlier(place, slot)
+                self._kept[key] = [other for other in earlier if kept[other]][::-1]
+        if sum(slot < slots and self._is_hot((slot, key)) for slot, key in keys) == slots:
+            fingerprint = self._table.sketches.rows["fingerprint"][number].tobytes()
+            keys.append((slots + 1, fingerprint_key(fingerprint)))
+        return keys
+
+    def under(self, keys: Iterable[tuple[int, int]]) -> set[int]:
+        """Those with a key of a text, or with one that is looked up with it."""
+        slots, flips = self._plan.keys.slots, self._plan.flips
+        text_keys = ((slot, np.int32(key)) for slot, key in keys if slot < slots)
+        probes = (
+            (slot, probe) for slot, key in text_keys for probe in (flips[slot] ^ key).tolist()
+        )
+        return set().union(*(self._kept.get(probe, ()) for probe in probes))
+
+    def equal(self, keys: Iterable[tuple[int, int]]) -> Iterator[int]:
+        """Those that may equal an item as a whole."""
+        for key in keys:
+            if key[0] >= self._plan.keys.slots and not self._is_hot(key):
+                yield from self._kept.get(key, ())
+
+    def add(self, keys: Iterable[tuple[int, int]], place: int) -> None:
+        """Note a document that is kept."""
+        for key in keys:
+            if not self._is_hot(key):
+                self._kept.setdefault(key, []).append(place)
+
+    def _is_hot(self, key: tuple[int, int]) -> bool:
+        can_be_hot = self._plan.keys.needs_shingles or key[0] >= self._plan.keys.slots
+        return can_be_hot and len(self._kept.get(key, ())) >= HOT_KEY

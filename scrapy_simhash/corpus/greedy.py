@@ -8,36 +8,33 @@ another thing of the same site has the text too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import chain, islice
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash import native
-from scrapy_simhash.corpus.candidates import KeyTable
+from scrapy_simhash.corpus.apart import MANY, Similar, not_apart
+from scrapy_simhash.corpus.candidates import KeptByKey, KeyTable
+from scrapy_simhash.corpus.copies import CorpusCopies
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
-from scrapy_simhash.index.batch import fingerprint_key
 from scrapy_simhash.index.decide import decide, sharing_sites
 from scrapy_simhash.index.rule import compare
 from scrapy_simhash.index.verdict import ClaimRow, Match
 from scrapy_simhash.index.visits import may_be_one_site
 from scrapy_simhash.item.facts import Facts, without
-from scrapy_simhash.item.urls import same_site, site
-from scrapy_simhash.keys.plan import HOT_KEY
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.simhash.measure import hamming
 
 #: The most documents to decide on together.
 STEP = 4096
 _CACHED_ROWS = 1 << 14
-# Copies of one document and site that the next one is compared with.
-_COPIES = 4
-
-# The slots and keys of a document that many share.
-_Keys = Sequence[tuple[int, int]]
+# What two documents have in common, and whether one is surely a copy, if that is not known.
+_UNKNOWN = -2, 0
 
 _RESULT = np.dtype([("kept", "?"), ("match", "i8"), ("similarity", "f4"), ("differs", "u2")])
 
@@ -100,10 +97,11 @@ class Greedy:
         self._results = np.empty(0, _RESULT)
         self._reasons = {"": 0}
         self._least = max(0.0, (plan.rule.threshold or 0.0) - 1e-9)
-        self._by_key: dict[tuple[int, int], list[int]] = {}
+        self._by_key = KeptByKey(plan, self._candidates)
         self._latest: dict[int, tuple[int, ...]] = {}
-        self._copies = _Copies()
+        self._copies = CorpusCopies()
         self._row = lru_cache(_CACHED_ROWS)(self._read_row)
+        self._site = lru_cache(_CACHED_ROWS)(lambda place: site(self._row(place).url))
 
     def add(self, sketches: Sketches, numbers: NDArray[np.uint32], reference: int = 0) -> None:
         """Decide on further documents.
@@ -163,17 +161,18 @@ class Greedy:
 
     def _decide(self, place: int, reference: int) -> None:
         """Decide on the document at a place."""
-        rule, rows, keys = self._plan.rule, self._sketches.rows, self._keys(place)
+        shared = self._found.shared.get(place, ())
+        keys = self._by_key.keys(place, shared, self._kept) if shared else []
         if place < reference:
             self._keep(place, keys)
             return
         candidates = {other for other in self._found.pairs.get(place, ()) if self._kept[other]}
         if keys:
-            candidates.update(self._near(place, keys), self._equal(keys))
+            candidates.update(self._near(place, keys), self._by_key.equal(keys))
         if place in self._found.listed:
             # Two versions of a listed thing are compared even if they share no key.
             candidates.update(self._latest_of(place))
-        similar = [*self._similar(place, sorted(candidates))] if candidates else []
+        similar = self._similar(place, sorted(candidates))
         if len(similar) == 1 and self._is_copy(place, similar[0][0]):
             ((other, similarity),) = similar
             self._results[place] = (False, self._numbers[other], similarity, 0)
@@ -182,19 +181,24 @@ class Greedy:
             self._keep(place, keys)
             return
         row = self._row(place)
-        matches = [self._match(place, row, *pair) for pair in similar]
+        matches = [self._match(place, row, *pair) for pair in self._not_apart(place, similar)]
         if any(match.row.token in self._copies.known for match in matches):
             again = self._return_to_copies(row, matches)
             matches += [self._match(place, row, *pair) for pair in self._similar(place, again)]
         original = self._judge(place, row, matches)
         if original is None:
             self._keep(place, keys)
-        elif rule.facts == "auto" and not rows["is_text"][self._numbers[place]]:
+        elif self._may_return(place):
             self._copies.add(row, original, keys)
+
+    def _may_return(self, place: int) -> bool:
+        """Whether a copy may turn out to be none: not if it has nothing but its text."""
+        is_text = self._sketches.rows["is_text"][self._numbers[place]]
+        return self._plan.rule.facts == "auto" and not is_text
 
     def _is_copy(self, place: int, other: int) -> bool:
         """Whether the core has found that a document is a copy of another one."""
-        surely = self._compared[place, other][1]
+        surely = self._compared.get((place, other), _UNKNOWN)[1]
         if surely != 1:
             return surely > 0
         url, original = (self._sketches.url(n) for n in self._numbers[[place, other]].tolist())
@@ -237,67 +241,54 @@ class Greedy:
                     self._copies.add(copy, original, keys)
         return sorted(kept[len(matches) :])
 
-    def _keys(self, place: int) -> list[tuple[int, int]]:
-        """The slots and keys of a document that many share; see `index.batch.keys_of`.
-
-        If all its bands are hot keys, its fingerprint is one more.
-        """
-        if not (shared := self._found.shared.get(place, ())):
-            return []
-        slots, number = self._plan.keys.slots, int(self._numbers[place])
-        own = self._sketches.keys[number]
-        keys = []
-        for slot in shared:
-            keys.append(key := (slot, int(own[slot])))
-            if key not in self._by_key:
-                earlier = self._candidates.earlier(place, slot)
-                self._by_key[key] = [other for other in earlier if self._kept[other]][::-1]
-        if sum(slot < slots and self._is_hot((slot, key)) for slot, key in keys) == slots:
-            fingerprint = self._sketches.rows["fingerprint"][number].tobytes()
-            keys.append((slots + 1, fingerprint_key(fingerprint)))
-        return keys
-
-    def _is_hot(self, key: tuple[int, int]) -> bool:
-        can_be_hot = self._plan.keys.needs_shingles or key[0] >= self._plan.keys.slots
-        return can_be_hot and len(self._by_key.get(key, ())) >= HOT_KEY
-
     def _near(self, place: int, keys: Iterable[tuple[int, int]]) -> list[int]:
         """Kept documents with a key of its text and a close enough fingerprint."""
-        plan = self._plan
-        under = [
-            self._by_key.get((slot, probe), ())
-            for slot, key in keys
-            if slot < plan.keys.slots
-            for probe in (plan.flips[slot] ^ np.int32(key)).tolist()
-        ]
-        if not (found := np.array([*{*chain(*under)}], np.intp)).size:
+        if not (found := np.array([*self._by_key.under(keys)], np.intp)).size:
             return []
         both = self._sketches.fingerprints(self._numbers[[place]], self._numbers[found])
-        near: list[int] = found[hamming(*both) <= plan.rule.limit].tolist()
+        near: list[int] = found[hamming(*both) <= self._plan.rule.limit].tolist()
         return near
 
-    def _equal(self, keys: Iterable[tuple[int, int]]) -> Iterable[int]:
-        """Kept documents that may equal it as a whole."""
-        for key in keys:
-            if key[0] >= self._plan.keys.slots and not self._is_hot(key):
-                yield from self._by_key.get(key, ())
-
-    def _similar(self, place: int, candidates: list[int]) -> Iterator[tuple[int, float | None]]:
+    def _similar(self, place: int, candidates: list[int]) -> list[Similar]:
         """Those whose text is similar enough, or that may be equal, each with its similarity.
 
         The similarity of a text without shingles is unknown.
         """
-        if unknown := [other for other in candidates if (place, other) not in self._compared]:
-            number, *others = self._numbers[[place, *unknown]]
-            counts = self._sketches.common(number, others, self._least)
-            self._compared |= {(place, o): (n, 0) for o, n in zip(unknown, counts, strict=True)}
+        if not candidates:
+            return []
         numbers = self._numbers[[place, *candidates]]
-        size, *sizes = self._sketches.rows["hashes"][numbers].tolist()
-        whole, *wholes = self._sketches.keys[numbers, -1].tolist()
-        for other, theirs, its in zip(candidates, sizes, wholes, strict=True):
-            shared, known = self._compared[place, other][0], size and theirs
-            if its == whole or shared >= 0 or not known:
-                yield other, shared / (size + theirs - shared) if known else None
+        shared = np.array([self._compared.get((place, one), _UNKNOWN)[0] for one in candidates])
+        if (unknown := shared == _UNKNOWN[0]).any():
+            others = numbers[1:][unknown]
+            shared[unknown] = self._sketches.common(numbers[0], others, self._least)
+        hashes, wholes = self._sketches.rows["hashes"][numbers], self._sketches.keys[numbers, -1]
+        is_known = np.minimum(hashes[0], hashes[1:]) > 0
+        chosen = np.flatnonzero((wholes[1:] == wholes[0]) | (shared >= 0) | ~is_known)
+        union = hashes[0] + hashes[1:] - shared
+        similarities = np.divide(shared, union, where=is_known, out=np.full(len(shared), np.nan))
+        return [
+            (candidates[turn], similarity if known else None)
+            for turn, similarity, known in zip(
+                chosen.tolist(),
+                similarities[chosen].tolist(),
+                is_known[chosen].tolist(),
+                strict=True,
+            )
+        ]
+
+    def _not_apart(self, place: int, similar: list[Similar]) -> list[Similar]:
+        """The similar documents without those that a fact keeps apart, but for the nearest one.
+
+        A document of another site, and a copy that is one, may show that the text is shared.
+        """
+        others = [other for other, _ in similar]
+        is_family = len(others) >= MANY and self._plan.rule.facts != "never"
+        if not is_family or not self._copies.known.keys().isdisjoint(others):
+            return similar
+        if any(map(self._site(place).__ne__, map(self._site, others))):
+            return similar
+        numbers, rows = self._numbers[[place, *others]], [*map(self._row, (place, *others))]
+        return not_apart(similar, self._sketches, numbers, rows, self._plan.rule.limit)
 
     def _match(self, place: int, row: ClaimRow, other: int, jaccard: float | None) -> Match:
         numbers = self._numbers[[place, other]].tolist()
@@ -323,9 +314,7 @@ class Greedy:
         return self._latest[identity]
 
     def _keep(self, place: int, keys: Iterable[tuple[int, int]]) -> None:
-        for key in keys:
-            if not self._is_hot(key):
-                self._by_key.setdefault(key, []).append(place)
+        self._by_key.add(keys, place)
         if place in self._found.listed:
             self._latest[self._row(place).identity] = (place,)
 
@@ -338,37 +327,6 @@ class Greedy:
         if self._ignored and row.facts:
             row = row._replace(facts=without(row.facts, self._ignored))
         return row
-
-
-class _Copies:
-    """Copies of documents of other sites that have facts: they may turn out to be none.
-
-    Attributes:
-        known: of each document, by their sites, the copies with their keys.
-    """
-
-    def __init__(self) -> None:
-        self.known: dict[int, dict[str, dict[int, _Keys]]] = {}
-
-    def add(self, mine: ClaimRow, original: ClaimRow, keys: _Keys) -> None:
-        """Note a copy, if it is such a one."""
-        if mine.facts and mine.url and original.url and not same_site(mine.url, original.url):
-            of_sites = self.known.setdefault(original.token, {})
-            of_sites.setdefault(site(mine.url), {})[mine.token] = keys
-
-    def some(self, original: int, url: str) -> list[int]:
-        """Some copies of a document that are of the site of a URL."""
-        of_sites = self.known.get(original)
-        return list(islice(of_sites.get(site(url), ()), _COPIES)) if of_sites else []
-
-    def take(self, original: ClaimRow, shared: Collection[str]) -> list[tuple[int, _Keys]]:
-        """Remove and return the copies of a document where it, or they, are of one of the sites."""
-        of_sites = self.known.pop(original.token, {})
-        is_shared = site(original.url) in shared
-        left = {name: of for name, of in of_sites.items() if not (is_shared or name in shared)}
-        if left:
-            self.known[original.token] = left
-        return sorted(pair for name in of_sites.keys() - left for pair in of_sites[name].items())
 
 
 def _none_in_flight(_number: int, _claimed: Mapping[int, ClaimRow]) -> Sequence[Match]:

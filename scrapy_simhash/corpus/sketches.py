@@ -283,34 +283,34 @@ class Sketches:
         start, count = (int(column.item(number)) for column in self._begins)
         return np.frombuffer(self._shingles[8 * start : 8 * (start + count)], np.uint64)
 
-    def common(self, number: np.uint32, others: Sequence[np.uint32], least: float) -> Sequence[int]:
+    def common(
+        self, number: np.uint32, others: NDArray[np.uint32], least: float
+    ) -> Sequence[int] | NDArray[np.int64]:
         """What a document has in common with others, as `simhash.measure.common` does."""
         if native.core is None:
             return common(
                 self.shingles(int(number)), [self.shingles(int(n)) for n in others], least
             )
-        pairs = np.full(len(others), number), np.array(others)
-        counts: list[int] = self.compare(*pairs, least, texts=False)[:, 0].tolist()
-        return counts
+        places = np.zeros((len(others), 4, 2), np.int64)
+        for column, of in enumerate(self._begins):
+            places[:, column, 0], places[:, column, 1] = 8 * int(of[number]), of[others]
+            places[:, column, 1] *= 8
+        return self._compared(places, least)[:, 0]
 
     def compare(
-        self,
-        one: NDArray[np.uint32],
-        other: NDArray[np.uint32],
-        least: float,
-        *,
-        texts: bool = True,
+        self, one: NDArray[np.uint32], other: NDArray[np.uint32], least: float
     ) -> NDArray[np.int64]:
-        """Compare pairs of documents in the core, with their texts or without.
+        """Compare pairs of documents in the core.
 
         Returns two columns: what a pair has in common, as `simhash.measure.common` does, and 2 if
         the texts surely differ in nothing that keeps two things apart, 1 if in nothing that keeps
         things of two sites apart.
         """
         rows = self.rows[np.stack([one, other], axis=1)]
-        lengths = rows["length"] * texts
-        sizes = (8 * rows["shingles"], 8 * rows["hashes"], rows["text"], lengths)
-        places = np.concatenate(sizes, axis=1, dtype=np.int64)
+        sizes = (8 * rows["shingles"], 8 * rows["hashes"], rows["text"], rows["length"])
+        return self._compared(np.concatenate(sizes, axis=1, dtype=np.int64), least)
+
+    def _compared(self, places: NDArray[np.int64], least: float) -> NDArray[np.int64]:
         core = cast("native.Core", native.core)
         found = core.compare(places, self._shingles, self._texts, fold_table(), least)
         return np.frombuffer(found, np.int64).reshape(-1, 2)

@@ -280,7 +280,7 @@ class PageReader:
             page.url,
             download=0,
             text=text,
-            facts=facts,
+            facts=facts.with_numbers(text, self.secret),
             page_sketch=page_sketch,
             token=number,
         )

@@ -158,6 +158,25 @@ def weight(kind: Evidence, relations: frozenset[Relation]) -> Weight:
     return min(cell for cell in cells if cell is not None)
 
 
+def _kind(code: int) -> Evidence:
+    """The kind of a fact without its currency."""
+    return Evidence(min(code, Evidence.AMOUNT))
+
+
+#: The kinds, with their currencies, in which two values keep two pages of one site apart whatever
+#: else they have in common, unless they are views of one page.
+SURE = frozenset(
+    code
+    for code in range(256)
+    if _kind(code) is not Evidence.NUMBERS
+    and weight(
+        _kind(code),
+        frozenset({Relation.SAME_SITE, Relation.ONE_TITLE, Relation.CLOSE, Relation.OF_PAGE}),
+    )
+    >= Weight.BOTH
+)
+
+
 def differing(
     new: Iterable[Record],
     stored: Iterable[Record],
@@ -200,11 +219,6 @@ def differing(
             differs = weighs == Weight.ALWAYS
         if differs:
             yield name
-
-
-def _kind(code: int) -> Evidence:
-    """The kind of a fact without its currency."""
-    return Evidence(min(code, Evidence.AMOUNT))
 
 
 def are_other_days(a: int, b: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from corpora import documents_of, items, sketches_of
 from loopback import prose
 
-from scrapy_simhash import native
+from scrapy_simhash import corpus, native
 from scrapy_simhash.corpus import greedy
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
@@ -31,7 +32,11 @@ def kept_by_index(documents, order, rule, candidates):
             if documents[number] is None:
                 kept.append(number)
                 continue
-            (verdict,) = index.execute(claims=[documents[number]], confirm=stored)
+            document = documents[number]
+            if document.text is not None:
+                facts = document.facts.with_numbers(document.text, SECRET)
+                document = replace(document, facts=facts)
+            (verdict,) = index.execute(claims=[document], confirm=stored)
             stored = [verdict]
             if verdict.kind == "duplicate":
                 matches.append((number, claims[verdict.match.claim], verdict.match.similarity))
@@ -51,7 +56,7 @@ def compare(count: int, seed: int, order=None, kind="auto", **options):
     documents = documents_of(plan, items(count, seed))
     order = list(range(count)) if order is None else order
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(greedy, "same_site", lambda *_: True)
+        patch.setattr(corpus.copies, "same_site", lambda *_: True)
         patch.setattr(copies, "may_be_one_site", lambda *_: True)
         # A corpus has all texts at hand; an index reads those of the nearest claims.
         patch.setattr(candidates, "TEXTS", 1000)
@@ -100,6 +105,52 @@ def test_the_core_decides_as_python_does(monkeypatch, options):
     for name in ("kept", "matches", "similarities"):
         np.testing.assert_array_equal(getattr(made, name), getattr(pure, name))
     assert [made.reasons[n] for n in made.differs] == [pure.reasons[n] for n in pure.differs]
+
+
+def variants(count, seed):
+    """Items of one site, nearly all with one text: each with some values, and a few copies."""
+    chance = random.Random(seed)
+    text = prose("a shirt", 90)
+    for number in range(count):
+        item = {"url": f"http://a.test/{number}", "text": text}
+        if chance.random() < 0.3:
+            item["text"] = f"{text} {prose(chance.randrange(40), 5)}"
+        if number > 400 and chance.random() < 0.1:
+            item["url"] = chance.choice(["http://b.test/1", "", "http://a.test/7"])
+        for name in ("name", "price", "sku", "date", "views", "category", "size"):
+            if chance.random() < 0.7:
+                item[name] = {
+                    "name": f"Shirt {chance.randrange(9)}",
+                    "price": f"{chance.choice('€$')}{chance.randrange(9)}.50",
+                    "sku": f"AB-{chance.randrange(30)}",
+                    "date": chance.choice(["2024-03-04", "03/04/2024", "04/03/2024", "5 May"]),
+                }.get(name, f"{chance.randrange(3)}")
+        yield item
+
+
+@pytest.mark.parametrize(
+    ("seed", "options"),
+    [(1, {}), (2, {"similarity": 0.8}), (3, {"facts": "always"}), (4, {"facts": "never"})],
+)
+def test_what_a_fact_keeps_apart_is_left_out_without_a_difference(monkeypatch, seed, options):
+    plan = Plan.make(Rule(**options), SECRET)
+    sketches = sketches_of(documents_of(plan, variants(500, seed)), plan)
+    left_out = []
+    real = greedy.not_apart
+
+    def not_apart(similar, *more):
+        left = real(similar, *more)
+        left_out.append(len(similar) - len(left))
+        return left
+
+    monkeypatch.setattr(greedy, "not_apart", not_apart)
+    made = decide_corpus(sketches, plan)
+    assert (sum(left_out) > 1000) == (options.get("facts") != "never")
+    monkeypatch.setattr(greedy, "MANY", 10**6)
+    each = decide_corpus(sketches, plan)
+    assert made.reasons == each.reasons
+    for name in ("kept", "matches", "similarities", "differs"):
+        np.testing.assert_array_equal(getattr(made, name), getattr(each, name))
 
 
 def test_in_another_order_too():

@@ -1,0 +1,77 @@
+"""Find the documents that a fact surely keeps apart from one of the same site, many at once.
+
+Hundreds of kept documents may have one text, such as the variants in a shop, and most have a
+different title, price or code. The rule would find that one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_simhash.corpus.sketches import Sketches
+from scrapy_simhash.index.verdict import ClaimRow
+from scrapy_simhash.item.evidence import SURE
+from scrapy_simhash.item.facts import RECORD_SIZE, Facts
+from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
+
+#: Fewer documents are compared one by one.
+MANY = 8
+
+#: A document, and the similarity of its text if that is known.
+Similar = tuple[int, float | None]
+
+# As `Facts.packed` writes them.
+_RECORD = np.dtype([("name", "<u4"), ("fact", "<u8")])
+# The lowest bits of a fact tell its kind; those behind them are `DAY_BITS`, if it is a date.
+_KIND = np.uint64(0xFF)
+_KIND_AND_DAY = np.uint64(10)
+
+
+def not_apart(
+    similar: list[Similar],
+    sketches: Sketches,
+    numbers: NDArray[np.uint32],
+    rows: Sequence[ClaimRow],
+    limit: int,
+) -> list[Similar]:
+    """The documents that no fact keeps apart from one, and the nearest of the others.
+
+    Args:
+        similar: documents of the same site with a similar text.
+        sketches: of all documents.
+        numbers: of the document and of the similar ones.
+        rows: of the same.
+        limit: the largest distance of two similar texts.
+    """
+    apart = _are_apart(rows[0].facts or b"", [one.facts or b"" for one in rows[1:]])
+    of, wholes = sketches.rows[numbers], sketches.keys[numbers, -1]
+    apart &= (wholes[1:] != wholes[0]) & (of["identity"][1:] != of["identity"][0])
+    distances = hamming(*sketches.fingerprints(numbers[:1], numbers[1:]))
+    few = np.minimum(of["size"][0], of["size"][1:]) < FEW_FEATURES
+    near = np.flatnonzero(apart & (distances <= np.where(few, 0, limit)))
+    # As `index.visits.preference` orders them.
+    nearest = min(
+        zip((-(similar[one][1] or 0.0) for one in near), distances[near], near, strict=True),
+        default=(),
+    )
+    apart[[*nearest[2:]]] = False
+    return [similar[one] for one in np.flatnonzero(~apart).tolist()]
+
+
+def _are_apart(facts: bytes, others: Sequence[bytes]) -> NDArray[np.bool_]:
+    """Whether packed facts differ from each of others in a value that both have, and that counts.
+
+    Two pages of one site with such a difference are two, unless they are views of one page.
+    """
+    records = np.frombuffer(b"".join(others), _RECORD)
+    owners = np.repeat(np.arange(len(others)), [len(one) // RECORD_SIZE for one in others])
+    apart = np.zeros(len(others), np.bool_)
+    for name, kind, value in Facts.unpack(facts).records:
+        if kind in SURE:
+            bits = records["fact"] ^ np.uint64(kind | value << 8)
+            differs = (bits & _KIND == 0) & (bits >> _KIND_AND_DAY != 0)
+            apart[owners[differs & (records["name"] == name)]] = True
+    return apart
