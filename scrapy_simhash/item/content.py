@@ -306,7 +306,7 @@ class _FieldReader:
             return None
         if kind is not str:
             return value
-        is_loose = value.count(" ") > _FEW_SPACES and len(value) < GLANCE
+        is_loose = len(value) < GLANCE and value.count(" ") > _FEW_SPACES
         if is_loose and not name.state and "title" not in name.marks:
             # Such as the text of a card with "12 reviews", which is too short to be prose.
             value = without_state(value)
