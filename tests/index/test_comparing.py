@@ -135,6 +135,31 @@ def budget_of(words: int) -> Callable[..., None]:
     return set_up
 
 
+@pytest.mark.parametrize(
+    ("url", "counted", "is_read"),
+    [
+        ("http://b.com/", "rooms", False),  # there, a short number keeps no copy apart
+        ("http://a.com/2", "comments", True),
+    ],
+)
+def test_state_is_looked_for_where_a_difference_would_keep_a_copy(
+    monkeypatch: pytest.MonkeyPatch, url: str, counted: str, is_read: bool
+) -> None:
+    read: list[str] = []
+    real = similarity_cache.without_state
+    monkeypatch.setattr(
+        similarity_cache, "without_state", lambda text: [real(text), read.append(text)][0]
+    )
+    with Index("sqlite://") as index:
+        text = article(1)
+        texts = {"http://a.com/1": f"{text}. 12 {counted}", url: f"{text}. 14 {counted}"}
+        _, verdict = index.execute(
+            [index.document(text, key=key, url=key, facts=Facts()) for key, text in texts.items()]
+        )
+    assert verdict.kind == "duplicate"
+    assert bool(read) == is_read
+
+
 @on_sqlite
 def test_a_claim_of_an_earlier_namespace_is_not_that_of_its_number(db: Database) -> None:
     """Whatever the clocks say."""
