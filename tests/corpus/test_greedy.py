@@ -95,8 +95,16 @@ def test_whatever_is_asked_for_is_decided_as_by_the_index(options):
 @pytest.mark.parametrize("options", [{}, {"similarity": 0.8}, {"distance": 6}])
 def test_the_core_decides_as_python_does(monkeypatch, options):
     plan = Plan.make(Rule(**options), SECRET)
-    # Nothing but their texts keeps these apart.
-    texts = [{"text": item["text"]} for item in items(900, 7) if "text" in item]
+    # Nothing but their texts keeps these apart: words, short numbers, and long ones.
+    chance = random.Random(7)
+    texts = [
+        {
+            "url": item["url"],
+            "text": item["text"].replace("other", chance.choice(["o", "", "12345"])),
+        }
+        for item in items(900, 7)
+        if "text" in item
+    ]
     sketches = sketches_of(documents_of(plan, texts), plan)
     made = decide_corpus(sketches, plan)
     monkeypatch.setattr(native, "core", None)
