@@ -47,8 +47,8 @@ def not_apart(
         limit: the largest distance of two similar texts.
     """
     apart = _are_apart(rows[0].facts or b"", [one.facts or b"" for one in rows[1:]])
-    of, wholes = sketches.rows[numbers], sketches.keys[numbers, -1]
-    apart &= (wholes[1:] != wholes[0]) & (of["identity"][1:] != of["identity"][0])
+    of = sketches.rows[numbers]
+    apart &= of["identity"][1:] != of["identity"][0]
     distances = hamming(*sketches.fingerprints(numbers[:1], numbers[1:]))
     few = np.minimum(of["size"][0], of["size"][1:]) < FEW_FEATURES
     near = np.flatnonzero(apart & (distances <= np.where(few, 0, limit)))
