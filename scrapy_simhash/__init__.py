@@ -18,6 +18,7 @@ from scrapy_simhash.exceptions import (
 if TYPE_CHECKING:
     from scrapy_simhash.crawl.components import (
         Addon,
+        SimhashDownloaderMiddleware,
         SimhashLogStats,
         SimhashPipeline,
         SimhashSpiderMiddleware,
@@ -41,6 +42,7 @@ __all__ = [
     "NearDuplicateItem",
     "Rule",
     "SettingError",
+    "SimhashDownloaderMiddleware",
     "SimhashLogStats",
     "SimhashPipeline",
     "SimhashSpiderMiddleware",
@@ -59,6 +61,7 @@ _MODULES = {
     "Match": "index.verdict",
     "NearDuplicateItem": "crawl.stats",
     "Rule": "index.rule",
+    "SimhashDownloaderMiddleware": "crawl.components",
     "SimhashLogStats": "crawl.components",
     "SimhashPipeline": "crawl.components",
     "SimhashSpiderMiddleware": "crawl.components",

@@ -1,4 +1,4 @@
-"""``scrapy simhash reset``: delete a namespace with everything in it."""
+"""``scrapy simhash reset``: delete a namespace, or what is known of a part of a site."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.db.transactions import drop_tables
-from scrapy_simhash.index.upkeep import reset_namespace
+from scrapy_simhash.index.upkeep import PartOfSite, reset_namespace
 from scrapy_simhash.visible import plural, shortened
 
 
@@ -19,6 +19,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_database(parser)
     add_json(parser)
+    parser.add_argument(
+        "--url",
+        metavar="PATTERN",
+        help="only what was found at such URLs; * stands for anything",
+    )
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     parser.add_argument(
         "--all",
@@ -29,6 +34,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
+    if options.url:
+        _forget(project, options)
+        return
     if options.all:
         _confirm(options, f"Delete everything in {shown_url(project.database_url)}?")
         drop_tables(project.database_url, project.settings.engine_options)
@@ -45,6 +53,28 @@ def run(project: Project, options: Namespace) -> None:
         print_json({"namespace": name, "deleted": size})
     else:
         print(done)
+
+
+def _forget(project: Project, options: Namespace) -> None:
+    """Forget what was found at some URLs."""
+    if options.all:
+        raise CommandError("--url and --all exclude each other")
+    with project.namespace() as namespace:
+        index = project.settings.open_index(namespace.database, namespace.name)
+        with working("Searching"):
+            part = PartOfSite(index, options.url)
+        counts = {"item": part.claims, "duplicate": part.duplicates, "page": part.pages}
+        named = [f"{len(one):,} {plural(len(one), what)}" for what, one in counts.items()]
+        found = f"{named[0]}, {named[1]} and {named[2]}"
+        if any(counts.values()):
+            _confirm(options, f"Forget {found} of {shortened(namespace.name)}?")
+            with working("Deleting"):
+                part.forget()
+    if options.json:
+        forgotten = {f"{what}s": len(one) for what, one in counts.items()}
+        print_json({"namespace": namespace.name, **forgotten})
+    else:
+        print(f"{found} forgotten")
 
 
 def _confirm(options: Namespace, question: str) -> None:

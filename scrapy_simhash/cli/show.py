@@ -78,7 +78,11 @@ def _pages(project: Project, namespaces: Sequence[NamespaceRow], url: str) -> li
         identities.add(identity_hash(request_fingerprint(Request(url)).hex()))
     scheme = project.settings.scheme
     found = [(one, read_page(one, url, identities, scheme)) for one in namespaces]
-    return [(url, namespace, page) for namespace, page in found if page.claims or page.decisions]
+    return [
+        (url, namespace, page)
+        for namespace, page in found
+        if page.claims or page.decisions or page.known
+    ]
 
 
 def _figures(url: str, namespace: NamespaceRow, page: PageHistory) -> dict[str, Any]:
@@ -90,6 +94,7 @@ def _figures(url: str, namespace: NamespaceRow, page: PageHistory) -> dict[str, 
         "decisions": [one.as_json() | compared_texts(one) for one in page.decisions],
         "duplicates": [one.as_json() for one in page.duplicates],
         "duplicate_count": page.duplicate_count,
+        "known": [dict(known._mapping) for known in page.known],
     }
 
 
@@ -119,6 +124,15 @@ def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
         facts["text"] = version["text"]
         pending = "" if claim.state else " (not known to be stored yet)"
         output.print_facts(facts, f"Stored item {claim.id}{pending}")
+    for known in page.known:
+        facts = {
+            "asked for (UTC)": format_time(known.seen),
+            "in run": str(known.last_run),
+            "read in run": str(known.run) if known.run else "none: it has to be read",
+            "ETag": known.etag,
+            "Last-Modified": known.modified,
+        }
+        output.print_facts(facts, "Known page")
     console = output.open_console()
     for one in page.decisions:
         number = f", number {one.id} for `restore --id`" if one.id else ""

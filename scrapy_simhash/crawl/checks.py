@@ -17,6 +17,9 @@ from scrapy_simhash.visible import shortened
 Compare = Literal["auto", "page", "item"]
 COMPARE: tuple[Compare, ...] = get_args(Compare)
 
+#: The values of SIMHASH_REVISIT, which may also be a number of seconds.
+Revisit = Literal["conditional", "adaptive"] | float
+
 #: Bytes that SIMHASH_QUARANTINE = True keeps.
 _QUARANTINE = 1 << 30
 
@@ -91,6 +94,15 @@ def number(
         return kind(value)
 
     return check
+
+
+def revisit(given: Any) -> Revisit:
+    """How known pages are asked for."""
+    try:
+        return given if given in ("conditional", "adaptive") else number(0)(given)
+    except ValueError:
+        allowed = "'conditional', 'adaptive', a number of seconds"
+        raise ValueError(f"must be one of {allowed}") from None
 
 
 def number_of_bytes(given: Any) -> int:

@@ -6,8 +6,9 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Self
 
-from scrapy import Spider, signals
+from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FeedExporter
 from scrapy.extensions.logstats import LogStats
 from scrapy.http import Response
@@ -16,6 +17,7 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
 from scrapy_simhash.crawl.deduplicator import Deduplicator
+from scrapy_simhash.crawl.revisit import Revisits
 from scrapy_simhash.crawl.scrapy_internals import pipelines_around
 from scrapy_simhash.crawl.start import settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
@@ -41,6 +43,34 @@ class SimhashSpiderMiddleware:
         """Called by Scrapy with the output of a callback."""
         async for output in self._deduplicator.output(response, result):
             yield output
+
+
+class SimhashDownloaderMiddleware:
+    """Asks for known pages conditionally, or not at all: SIMHASH_REVISIT."""
+
+    def __init__(self, deduplicator: Deduplicator, revisits: Revisits) -> None:
+        # It lives as long as one of its components.
+        self._deduplicator, self._revisits = deduplicator, revisits
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Called by Scrapy; raises as :meth:`Deduplicator.of` does, or without that setting."""
+        deduplicator = Deduplicator.of(crawler)
+        if deduplicator.revisits is None:
+            raise NotConfigured
+        return cls(deduplicator, deduplicator.revisits)
+
+    async def process_request(self, request: Request) -> Response | None:
+        """Called by Scrapy with each request."""
+        return await self._revisits.ask(request)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Called by Scrapy with each response that no other component turned into a request."""
+        return self._revisits.answer(request, response)
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Called by Scrapy with each error that no other component has handled."""
+        self._revisits.fail(request)
 
 
 class SimhashPipeline:
@@ -147,6 +177,8 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl starts."""
         for setting, component, place in (
+            # Closest to the engine: what comes back here is neither tried again nor redirected.
+            ("DOWNLOADER_MIDDLEWARES", SimhashDownloaderMiddleware, 40),
             # Closest to the engine: it must not see what other spider middlewares filter out.
             ("SPIDER_MIDDLEWARES", SimhashSpiderMiddleware, 40),
             # Before pipelines that store items, or replace them by other objects.

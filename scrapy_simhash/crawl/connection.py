@@ -25,6 +25,7 @@ from scrapy_simhash.index import upkeep
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.journal import find_removed
+from scrapy_simhash.index.pages import Pages, PageVisit
 from scrapy_simhash.index.runs import Run, is_complete
 from scrapy_simhash.index.verdict import Verdict
 
@@ -97,12 +98,18 @@ class CrawlDatabase:
             secret=secret,
         )
         try:
-            self.run = Run.open(database, **self._who, on_crash=settings.on_crash)
+            self.run = Run.open(
+                database,
+                **self._who,
+                on_crash=settings.on_crash,
+                records_pages=settings.revisit is not None,
+            )
         except BaseException:
             database.close()
             raise
         self._database = database
         self._indexes: dict[str, Index] = {}
+        self._pages: dict[int, Pages] = {}
         #: The secret of the database.
         self.secret = database.secret
         #: Whether the file is no longer where it was opened.
@@ -128,8 +135,9 @@ class CrawlDatabase:
         self._is_lost = False
 
     def is_outdated(self, argument: object) -> bool:
-        """Whether this is the verdict of a run in a file that is gone."""
-        return isinstance(argument, Verdict) and argument.process != self.run.process
+        """Whether this has numbers of claims of a file that is gone."""
+        process = argument.process if isinstance(argument, (Verdict, PageVisit)) else None
+        return process not in {None, self.run.process}
 
     def index(self, namespace: str) -> Index:
         """The index of a namespace, opened on first use."""
@@ -143,8 +151,16 @@ class CrawlDatabase:
                 upkeep.expire_claims(index, before)
                 upkeep.expire_duplicates(index, before)
                 upkeep.expire_changes(index, before)
+                upkeep.expire_pages(index, before)
             self._indexes[namespace] = index
         return self._indexes[namespace]
+
+    def pages(self, namespace: str) -> Pages:
+        """The known pages of this spider in a namespace."""
+        number = self.index(namespace).id
+        if number not in self._pages:
+            self._pages[number] = Pages(self._database, self.run, number)
+        return self._pages[number]
 
     def size(self, name: str) -> int:
         """How many claims a namespace has; it is neither created nor reset."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, cast
@@ -26,6 +27,7 @@ from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.fields import UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import pack
+from scrapy_simhash.crawl.revisit import Revisits, is_unread
 from scrapy_simhash.crawl.scrapy_internals import (
     counted_as_load,
     is_lazy,
@@ -72,9 +74,12 @@ class Deduplicator:
             SIMHASH_KEY=settings.key,
         )
         feeds = self._feeds = FeedCheck(crawler, self._stats)
-        self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
+        here = (crawler, settings, self._worker, self._stats)
+        #: Asks for the known pages, if that is configured.
+        self.revisits = Revisits(*here, self._errors) if settings.revisit is not None else None
+        self._tracker = Tracker(crawler, settings, self._settle, feeds.has)
         self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._errors)
-        self._end = CrawlEnd(crawler, settings, self._worker, self._claims, self._stats, feeds)
+        self._end = CrawlEnd(*here, self._claims, feeds, self.revisits)
         for handler, signal in (
             (self._start.spider_opened, signals.spider_opened),
             (self._tracker.item_scraped, signals.item_scraped),
@@ -108,6 +113,8 @@ class Deduplicator:
 
     async def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the output of a callback, recording which page each item came from."""
+        if is_unread(response):
+            return
         page = self._tracker.open(response)
         is_known = self._settings.on_duplicate == "skip" and await self._is_known(page)
         if is_known:
@@ -117,9 +124,17 @@ class Deduplicator:
                 return
             # It has run, and its items get their own verdicts.
             self._stats.count("pages/skipped_after_callback")
-        async for output in self._tracker.follow(page, result):
-            if not is_known or is_item(output):
-                yield output
+        with self.revisits.reading(page, response) if self.revisits else nullcontext() as asked:
+            async for output in self._tracker.follow(page, result):
+                if not is_known or is_item(output):
+                    if asked is not None:
+                        asked.see(output)
+                    yield output
+
+    def _settle(self, tracked: TrackedItem, stored: bool) -> None:
+        self._claims.settle(tracked, stored)
+        if self.revisits is not None:
+            self.revisits.settle(tracked, stored=stored)
 
     async def _is_known(self, page: Page) -> bool:
         """Whether a page is a duplicate to be skipped, and has been recorded as one."""

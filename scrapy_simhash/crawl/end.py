@@ -19,12 +19,18 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.filtered import FilteredRequests
+from scrapy_simhash.crawl.revisit import Revisits
 from scrapy_simhash.crawl.scrapy_internals import replaces_feeds
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.batch import identity_hash
-from scrapy_simhash.index.words import changes_in_words, field_label, kept_in_words
+from scrapy_simhash.index.words import (
+    changes_in_words,
+    field_label,
+    kept_in_words,
+    pages_in_words,
+)
 from scrapy_simhash.visible import plural, shortened
 
 logger = logging.getLogger(__name__)
@@ -49,9 +55,10 @@ class CrawlEnd:
     crawler: Crawler
     settings: Settings
     worker: Worker
-    claims: Claims
     stats: CrawlStats
+    claims: Claims
     feeds: FeedCheck
+    revisits: Revisits | None
     reason: str = "finished"
     # Of item pipelines that failed when they closed: what they held back may not be stored.
     pipeline_errors: list[Exception] = field(default_factory=list)
@@ -71,6 +78,8 @@ class CrawlEnd:
     async def spider_closed(self, reason: str) -> None:
         """Handle the signal: stats are logged, and monitors run, before the engine stops."""
         self.reason = reason
+        if self.revisits is not None:
+            self.revisits.close()
         await self.worker.flush()
         self.stats.finish(self.worker.figures, self.claims.open_count())
         self._log_result()
@@ -106,6 +115,8 @@ class CrawlEnd:
             # Unchanged items that were left out are not listed.
             more if duplicates and run else f"More: {self._command('stats')}",
         )
+        if pages := pages_in_words(stats.below("")):
+            logger.info(pages)
         if (kept := Counter(stats.below("kept/other_facts/"))) and run:
             named = [
                 f"{field_label(name)} {count}" for name, count in kept.most_common(_LOGGED_FIELDS)
@@ -199,14 +210,17 @@ class CrawlEnd:
         Nothing has failed for good, and nothing was left out because an earlier crawl met it.
         """
         stats = self.crawler.stats.get_stats() if self.crawler.stats else {}
+        found = self.stats.get("checked") + self.stats.get("revisit/not_modified")
+        found += self.stats.get("revisit/left_out")
         return (
             # Where nothing was found, or next to nothing in the items, the selectors fit no more,
             # fields are misspelt, or robots.txt forbids everything.
-            self.stats.get("checked") > 2 * sum(self.stats.below("skipped/").values())
+            found > 2 * sum(self.stats.below("skipped/").values())
             and self.settings.on_duplicate != "skip"
             and not stats.get("spider_exceptions/count")
             and not self.stats.get("failed_open")
             and not self.filtered.is_known
+            and not (self.revisits and self.revisits.has_failed)
             and _failures(stats) <= 0
         )
 

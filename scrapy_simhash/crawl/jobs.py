@@ -5,19 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from scrapy_simhash.index.index import BATCH
-from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
 
 #: Seconds for which claims are gathered for one transaction, which costs as much as several claims
 #: in it: for the first after a pause, and at most, where they keep coming.
 _GATHER_FIRST = 0.01
 _GATHER = 0.08
-#: The same where a callback waits for the verdict on its page.
+#: The same where a callback waits for the verdict on its page, or a request for what is known.
 _GATHER_PREVIEWS = 0.02
 #: Seconds for which outcomes, which nobody waits for, may wait for a claim to share a transaction.
 _OUTCOMES_WAIT = 0.25
@@ -27,23 +25,34 @@ _OUTCOMES_WAIT = 0.25
 class Job:
     """A request to an index or to the thread: a method, its argument, and where the answer goes.
 
-    The first methods are arguments of :meth:`Index.execute`. Those of the thread, to count, and to
+    The first methods are arguments of :meth:`Index.execute`. "known" and "unasked" are for
+    :class:`Pages`: an identity, and a pair of arguments. Those of the thread, to count, and to
     close the run and end its work, are done when every job before them is; the argument of the
     latter has those of :meth:`CrawlDatabase.close_run`. Outcomes have no answer: a future for each
     would be slow.
     """
 
     method: Literal[
-        "claims", "confirm", "release", "duplicates", "preview", "size", "count", "close"
+        "claims",
+        "confirm",
+        "release",
+        "duplicates",
+        "visits",
+        "preview",
+        "known",
+        "unasked",
+        "size",
+        "count",
+        "close",
     ]
     namespace: str = ""
-    argument: Document | Verdict | Duplicate | Mapping[str, Any] | None = None
+    argument: Any = None
     answer: Future[Any] | None = field(default_factory=Future)
 
     @property
     def is_outcome(self) -> bool:
         """Nobody waits for it, and it must survive an outage of the database."""
-        return self.method in {"confirm", "release"}
+        return self.method in {"confirm", "release", "visits"}
 
     @property
     def is_last(self) -> bool:
@@ -68,7 +77,7 @@ class JobQueue:
         """Add a job."""
         self._jobs.append(job)
         if not job.is_outcome:
-            if job.method == "preview":
+            if job.method in {"preview", "known"}:
                 self._most = _GATHER_PREVIEWS
             self._is_asked.set()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import scrapy
-from scrapy import Spider, signals
+from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
 from scrapy.exceptions import CloseSpider
@@ -196,6 +196,33 @@ def is_crawl(crawler: Crawler) -> bool:
     """
     start = getattr(crawler.spidercls, "start", None)
     return not str(getattr(start, "__module__", "")).startswith("scrapy.commands.")
+
+
+@_or_lose("pages are not known to later crawls")
+def watch_requests(crawler: Crawler, note: Callable[[Request], None]) -> None:
+    """Call a function with each request before it is scheduled.
+
+    For a handler of the signal Scrapy would take as long as for the filter of duplicates.
+    """
+    engine: Any = crawler.engine
+    schedule = engine._schedule_request
+
+    def schedule_noted(request: Request) -> None:
+        note(request)
+        schedule(request)
+
+    engine._schedule_request = schedule_noted
+
+
+def crawl_all(crawler: Crawler, requests: Sequence[Request]) -> None:
+    """Make requests of a spider that was kept open; without any, it is looked at again soon."""
+    engine: Any = crawler.engine
+    if engine is None or engine.spider is None:
+        return
+    for request in requests:
+        engine.crawl(request)
+    with _or_lose("a spider that is idle is closed up to five seconds late"):
+        engine._slot.nextcall.schedule()
 
 
 def close_crawl(crawler: Crawler, reason: str) -> None:

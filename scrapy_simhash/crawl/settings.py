@@ -13,7 +13,7 @@ from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from scrapy_simhash.crawl import checks
-from scrapy_simhash.crawl.checks import Compare
+from scrapy_simhash.crawl.checks import Compare, Revisit
 from scrapy_simhash.crawl.fields import Fields, ItemField, irrelevant
 from scrapy_simhash.durable import sync_folders
 from scrapy_simhash.exceptions import IndexUnusable, SettingError
@@ -94,6 +94,7 @@ class Settings:
     min_features: int = _setting(8, checks.number(1, 10_000, int))
     max_text: int = _setting(1_000_000, checks.number(1, 100_000_000, int))
     known: Known = _setting("pass", checks.one_of("pass", "drop"))
+    revisit: Revisit | None = _setting(None, checks.optional(checks.revisit))
     change_field: ItemField | None = _setting(None, _item_field("SIMHASH_CHANGE_FIELD"))
     change_similarity: float = _setting(1.0, checks.number(0.7, 1))
     values: bool = _setting(True, checks.flag)
@@ -285,6 +286,12 @@ def _together(values: dict[str, Any]) -> dict[str, Any]:
     with _blamed_on(blamed, given):
         scheme = values["scheme"] = load_scheme(name, options)
     _check_written(values)
+    if values["revisit"] is not None and values["known"] == "pass":
+        with _blamed_on("SIMHASH_REVISIT", values["revisit"]):
+            raise ValueError(
+                "needs SIMHASH_KNOWN = 'drop': with 'pass' each crawl writes a complete feed, and "
+                "has to download all pages"
+            )
     values["max_text"] = longest_text(scheme, values["max_text"])
     limits = scheme, values["similarity"], values["distance"]
     with _blamed_on("SIMHASH_DISTANCE", values["distance"]):

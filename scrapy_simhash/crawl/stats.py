@@ -61,9 +61,9 @@ class CrawlStats:
         self._spent: defaultdict[str, float] = defaultdict(float)
         self._known: defaultdict[str, set[str]] = defaultdict(set)
 
-    def count(self, name: str) -> None:
-        """Add one to a counter."""
-        self._add((name,))
+    def count(self, name: str, by: int = 1) -> None:
+        """Add to a counter."""
+        self._add((name,), by)
 
     def count_error(self, error: BaseException) -> None:
         """Count an error of the database, or in the processing of a page."""
@@ -141,11 +141,11 @@ class CrawlStats:
             if isinstance(name, str) and name.startswith(prefix)
         }
 
-    def _add(self, names: Iterable[str]) -> None:
-        """Add one to counters: to all or none, otherwise the sums are wrong."""
+    def _add(self, names: Iterable[str], by: int = 1) -> None:
+        """Add to counters: to all or none, otherwise the sums are wrong."""
         try:
             for name in list(names):
-                self._increase(f"simhash/{self._bounded(name)}")
+                self._increase(f"simhash/{self._bounded(name)}", by)
         except Exception as error:  # noqa: BLE001 - stats collectors are users' code
             self._log_once(error)
 

@@ -185,19 +185,8 @@ class DatabaseThread:
         if error := self.breaker.error:
             self._fail(jobs, error)
             return
-        arguments: defaultdict[str, list[Any]] = defaultdict(list)
-        for job in jobs:
-            arguments[job.method].append(job.argument)
-        answers: dict[str, Iterator[Any]] = {}
         try:
-            database = self._open()
-            if arguments.pop("size", None):
-                answers["size"] = repeat(database.size(namespace))
-            if arguments:
-                index = database.index(namespace)
-                pages = arguments.pop("preview", [])
-                answers["claims"] = iter(index.execute(**arguments))
-                answers["preview"] = iter([index.preview(document) for document in pages])
+            answers = self._execute(namespace, jobs)
         except Exception as error:  # noqa: BLE001 - any error: somebody waits for an answer
             if self._note_error(error) or len(jobs) == 1:
                 self._fail(jobs, error)
@@ -207,9 +196,28 @@ class DatabaseThread:
                 self._do_group(namespace, [job])
             return
         self.figures.liveness.note()
-        nothing = repeat(None)
         for job in jobs:
-            self._answer(job, next(answers.get(job.method, nothing)))
+            self._answer(job, next(answers.get(job.method, repeat(None))))
+
+    def _execute(self, namespace: str, jobs: Sequence[Job]) -> dict[str, Iterator[Any]]:
+        """Do jobs; returns the answers by method."""
+        arguments: defaultdict[str, list[Any]] = defaultdict(list)
+        for job in jobs:
+            arguments[job.method].append(job.argument)
+        database, answers = self._open(), dict[str, Iterator[Any]]()
+        if arguments.pop("size", None):
+            answers["size"] = repeat(database.size(namespace))
+        if arguments:
+            index = database.index(namespace)
+            named = ("preview", "known", "unasked")
+            previewed, known, unasked = (arguments.pop(method, []) for method in named)
+            answers["claims"] = iter(index.execute(**arguments))
+            answers["preview"] = iter([index.preview(document) for document in previewed])
+            if known or unasked:
+                pages = database.pages(namespace)
+                answers["known"] = iter(pages.find(known))
+                answers["unasked"] = iter([pages.unasked(*place) for place in unasked])
+        return answers
 
     def _answer(self, job: Job, answer: Any) -> None:
         if job.answer is not None:

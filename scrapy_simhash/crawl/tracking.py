@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import partial
 from types import coroutine
 from typing import Any
 from weakref import ref
@@ -49,6 +48,10 @@ class Page:
     items: int = 0
     #: Turns of the event loop since its last output.
     idle: int = 0
+    #: Whether its callback has waited for something: what it yields may depend on that.
+    has_waited: bool = False
+    #: Its `AskedPage`, if it has one.
+    asked: Any = None
     #: Whether its first item is the only one, as soon as that is known; False if nobody knows.
     is_only: Future[bool] = field(default_factory=Future)
 
@@ -153,7 +156,11 @@ class Tracker:
 
     async def follow(self, page: Page, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the output of a callback, as it comes."""
-        note_wait = partial(self._note_wait, page)
+
+        def note_wait() -> None:
+            page.has_waited = True
+            self._note_wait(page)
+
         try:
             while (output := await _watched(anext(result, _END), note_wait)) is not _END:
                 page.idle = 0

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 #: The version of these tables, to be raised with every change. Others are refused.
-VERSION = 17
+VERSION = 18
 
 
 class Invalidated(IntEnum):
@@ -108,6 +108,8 @@ runs = _table(
     sa.Column("settled", sa.Boolean, nullable=False, default=False),
     # Whether it met everything that it was to meet, as far as it came.
     sa.Column("complete", sa.Boolean, nullable=False, default=False),
+    # Whether it recorded the pages that it met: what others saw of links is unknown.
+    sa.Column("records_pages", sa.Boolean, nullable=False, default=False),
     # Counts heartbeats, independent of clocks.
     sa.Column("heartbeats", sa.BigInteger, nullable=False, default=0),
     # When it was first found silent for too long; a second check later declares it dead.
@@ -271,6 +273,40 @@ changes = _table(
     # The short values that changed, as JSON.
     sa.Column("fields", _Blob),
     sa.Index("simhash_changes_created", "namespace", "created"),
+    sqlite_with_rowid=False,
+)
+
+# The pages that a later visit asks for conditionally, or not at all: see `index.pages`.
+pages = _table(
+    "pages",
+    _key("namespace", sa.Integer),
+    # 64 bits of a hash of the spider and its arguments, and of the request.
+    _key("owner", sa.BigInteger),
+    _key("identity", sa.BigInteger),
+    # The run that read it last, 0 if it has to be read again; and the run that asked for it last.
+    sa.Column("run", sa.Integer, nullable=False),
+    sa.Column("last_run", sa.Integer, nullable=False),
+    # When it was last answered, and for how many seconds it need not be asked for again.
+    sa.Column("seen", sa.Double, nullable=False),
+    sa.Column("interval", sa.Integer, nullable=False),
+    # How often in a row it was not modified, or gone.
+    sa.Column("visits", sa.SmallInteger, nullable=False),
+    sa.Column("size", sa.Integer, nullable=False),
+    # The page that led to it, 0 for the first ones; and whether the last visit asked for it only
+    # because it was known.
+    sa.Column("parent", sa.BigInteger, nullable=False),
+    sa.Column("is_only_known", sa.Boolean, nullable=False),
+    # Whether its callback yielded requests.
+    sa.Column("has_links", sa.Boolean, nullable=False),
+    # The request as compressed JSON.
+    sa.Column("request", _Blob, nullable=False),
+    # The headers ETag and Last-Modified.
+    sa.Column("etag", sa.Text),
+    sa.Column("modified", sa.String(64)),
+    # The claims of its items; those that its other items are copies of, each before the identity of
+    # the copy. 8 bytes each, little-endian.
+    sa.Column("claims", _Blob, nullable=False),
+    sa.Column("copies", _Blob, nullable=False),
     sqlite_with_rowid=False,
 )
 

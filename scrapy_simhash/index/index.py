@@ -28,6 +28,7 @@ from scrapy_simhash.index.claiming import Work
 from scrapy_simhash.index.comparing import nearest_claims, preview
 from scrapy_simhash.index.invalidated import invalidated_count
 from scrapy_simhash.index.lookup import Lookup
+from scrapy_simhash.index.pages import PageVisit
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import (
@@ -255,8 +256,11 @@ class Index:
         confirm: Sequence[Verdict] = (),
         release: Sequence[Verdict] = (),
         duplicates: Sequence[Duplicate] = (),
+        visits: Sequence[PageVisit] = (),
     ) -> list[Verdict]:
-        """Release, confirm, claim, and record duplicates, in this order and in one transaction.
+        """Release, confirm, claim, record duplicates and visits of pages, in this order.
+
+        All is done in one transaction.
 
         Confirmed and released are the claims of verdicts, if they have any. Returns the verdicts on
         `claims`, in their order.
@@ -267,7 +271,7 @@ class Index:
         """
         confirm = [verdict for verdict in confirm if verdict.claim]
         release = [verdict for verdict in release if verdict.claim]
-        if not (claims or confirm or release or duplicates):
+        if not (claims or confirm or release or duplicates or visits):
             return []
         if self._owns_run:
             # First: if the heartbeat fails, nothing has been done.
@@ -284,6 +288,7 @@ class Index:
                 confirm=confirm,
                 release=release,
                 duplicates=duplicates,
+                visits=visits,
             ).do()
 
         try:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import Connection, delete, exists, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Table,
+    delete,
+    exists,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
+from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
+from scrapy_simhash.index.pages import unpack_request
 from scrapy_simhash.index.queries import claims_where
 from scrapy_simhash.index.writer import CHUNK, in_parts, writing
 
@@ -53,6 +67,74 @@ def expire_claims(index: Index, before: float) -> int:
         last, count = index.database.transact(expire, index.id)
         deleted += count
     return deleted
+
+
+def expire_pages(index: Index, before: float) -> None:
+    """Forget the pages that no crawl since a time has met."""
+    row, run = schema.pages.c, schema.runs.c
+    is_recent = exists().where(run.id == row.last_run, run.heartbeat >= before)
+    old = delete(schema.pages).where(row.namespace == index.id, ~is_recent)
+
+    def expire(connection: Connection) -> None:
+        lock(connection, index.id)
+        connection.execute(old)
+
+    index.database.transact(expire, index.id)
+
+
+class PartOfSite:
+    """What is known of the URLs that fit a pattern, in which ``*`` stands for anything."""
+
+    def __init__(self, index: Index, pattern: str) -> None:
+        self._index = index
+        like = "%".join(re.sub("([%_/])", r"/\1", piece) for piece in pattern.split("*"))
+        fits = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+
+        def find(table: Table, *columns: str, where: ColumnElement[bool]) -> Sequence[Any]:
+            query = select(*(table.c[name] for name in columns))
+            query = query.where(table.c.namespace == index.id, where)
+            return index.database.read(lambda connection: connection.execute(query).all())
+
+        def fitting(table: Table) -> ColumnElement[bool]:
+            return or_(*(one.like(like, escape="/") for one in (url_of(table), table.c.key)))
+
+        claims, duplicates = schema.claims, schema.duplicates
+        self.claims = [number for (number,) in find(claims, "id", where=fitting(claims))]
+        self.duplicates = find(duplicates, "id", "claim", where=fitting(duplicates))
+        pages = find(schema.pages, "identity", "request", where=true())
+        self.pages = [one for one, request in pages if fits.fullmatch(_url_of_request(request))]
+
+    def forget(self) -> None:
+        """Delete the items; the pages are read by the next crawl that asks for them."""
+        index, row = self._index, schema.pages.c
+        is_one = is_in(row.identity, "numbers")
+        unread = update(schema.pages).where(row.namespace == index.id, is_one).values(run=0)
+
+        def forget_claims(numbers: Sequence[int], connection: Connection) -> None:
+            with writing(connection, index.id) as writer:
+                is_one = is_in(schema.claims.c.id, "numbers")
+                rows = claims_where(connection, index.id, is_one, numbers=numbers)
+                writer.delete(rows, orphaned=False)
+
+        def forget_duplicates(numbers: Sequence[int], connection: Connection) -> None:
+            with writing(connection, index.id) as writer:
+                writer.delete_duplicates([self.duplicates[number] for number in numbers])
+
+        def forget_pages(numbers: Sequence[int], connection: Connection) -> None:
+            lock(connection, index.id)
+            connection.execute(unread, {"numbers": list(numbers)})
+
+        here = index.database, index.id
+        in_parts(*here, self.pages, forget_pages)
+        in_parts(*here, self.claims, forget_claims)
+        in_parts(*here, range(len(self.duplicates)), forget_duplicates)
+
+
+def _url_of_request(packed: bytes) -> str:
+    try:
+        return str(unpack_request(packed)["url"])
+    except ValueError:
+        return ""
 
 
 def delete_outdated(index: Index) -> None:

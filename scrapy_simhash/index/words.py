@@ -48,6 +48,15 @@ def changes_in_words(counts: Mapping[str, int]) -> str:
     return f"Compared with earlier crawls: {', '.join(shown)}"
 
 
+def pages_in_words(stats: Mapping[str, float]) -> str:
+    """How many known pages were not downloaded; "" if no page was known."""
+    known, *saved = (
+        int(stats.get(f"revisit/{name}", 0)) for name in ("known", "not_modified", "left_out")
+    )
+    are = "page was" if known == 1 else "pages were"
+    return f"{sum(saved):,} of {known:,} known {are} not downloaded" if known else ""
+
+
 def status_of(action: str) -> str:
     """The status of a duplicate, by what was done with it."""
     return _STATUSES.get(action) or shortened(action, 40)

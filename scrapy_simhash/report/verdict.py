@@ -8,7 +8,13 @@ from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
-from scrapy_simhash.index.words import changes_in_words, difference_in_words, field_label, is_part
+from scrapy_simhash.index.words import (
+    changes_in_words,
+    difference_in_words,
+    field_label,
+    is_part,
+    pages_in_words,
+)
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.data import ReportData
 from scrapy_simhash.visible import plural
@@ -32,7 +38,8 @@ def headline(data: ReportData) -> str:
     checked = int(stats.get("checked", 0))
     dropped, duplicates, stored = _dropped(data)
     what = "items and pages" if stats.get("pages/skipped") else plural(checked, "item")
-    seen = f"{checked:,} {what} checked" if checked else "No crawl has finished yet"
+    has_finished = checked or pages_in_words(stats)
+    seen = f"{checked:,} {what} checked" if has_finished else "No crawl has finished yet"
     done = "would be dropped" if data.is_trial else "dropped"
     parts = [_duplicates(dropped, checked, done)] if dropped or not stored else []
     if same := dropped - duplicates:
@@ -66,6 +73,8 @@ def remarks(data: ReportData) -> Iterator[str]:
     """What was lost, which is nothing if all went well, and what else is to be known."""
     counts, stats = data.counts, data.stats
     dropped, *found = _dropped(data)
+    if pages := pages_in_words(stats):
+        yield f"{pages}."
     if orphans := sum(row.orphans for row in data.runs):
         yield (
             f"{orphans:,} {plural(orphans, 'duplicate')} dropped whose original was not stored in "
