@@ -1,4 +1,4 @@
-"""Without the add-on, as the README shows it."""
+"""Without the add-on, as docs/projects.md shows it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from loopback import STORES, PageSpider, article, crawl, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-(BLOCK,) = re.findall(r"```python\n(SPIDER_MIDDLEWARES.*?)```", README, re.DOTALL)
+PAGE = (Path(__file__).parents[2] / "docs/projects.md").read_text("utf-8")
+(BLOCK,) = re.findall(r"```python\n(DOWNLOADER_MIDDLEWARES.*?)```", PAGE, re.DOTALL)
 BY_HAND: dict[str, dict[str, int]] = {}
 exec(BLOCK, {}, BY_HAND)
 
 
-@pytest.mark.parametrize("left_out", ["", "EXTENSIONS"])
+@pytest.mark.parametrize("left_out", ["", "EXTENSIONS", "DOWNLOADER_MIDDLEWARES"])
 @deferred_f_from_coro_f
 async def test_the_components_do_the_same_as_the_add_on(settings, left_out, caplog):
     given = {name: value for name, value in BY_HAND.items() if name != left_out}
