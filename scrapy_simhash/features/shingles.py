@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar, cast
@@ -232,10 +232,17 @@ def similarity_of(a: bytes, b: bytes) -> float:
     The standard error is about .019 at .9 and .025 at .8, more for sets of fewer shingles than
     there are bins.
     """
-    bins_a, bins_b = np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8)
-    filled = int(np.count_nonzero(bins_a | bins_b))
-    if not filled:
-        return 0.0
-    equal = int(np.count_nonzero((bins_a == bins_b) & (bins_a > 0)))
+    (similarity,) = similarities_of(a, [b])
+    return similarity
+
+
+def similarities_of(sketch: bytes, others: Sequence[bytes]) -> list[float]:
+    """Estimate the Jaccard similarity of one set and each of the others."""
+    one = np.frombuffer(sketch, np.uint8)
+    bins = np.frombuffer(b"".join(others), np.uint8).reshape(-1, BINS)
+    filled = np.count_nonzero(bins | one, axis=1)
+    equal = np.count_nonzero((bins == one) & (one > 0), axis=1)
     # Some bins are equal by chance.
-    return max(0.0, (equal / filled * _VALUES - 1) / (_VALUES - 1))
+    estimates = (equal / np.maximum(filled, 1) * _VALUES - 1) / (_VALUES - 1)
+    found: list[float] = np.maximum(0.0, estimates).tolist()
+    return found

@@ -17,7 +17,7 @@ from scrapy_simhash.history import sql
 from scrapy_simhash.history.decisions import read_contents
 from scrapy_simhash.history.record import NOTHING
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.item.evidence import Relation, differing
+from scrapy_simhash.item.evidence import Relation
 from scrapy_simhash.item.facts import Facts, equal_titles
 from scrapy_simhash.item.irrelevant import LEAST, Example, are_irrelevant, has_meaning, is_one_page
 from scrapy_simhash.item.names import name_of
@@ -117,10 +117,10 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[SettingAdvic
 def _changed(row: Any) -> list[set[int]]:
     """The facts that keep two pages of a title apart, in whichever order they are met."""
     try:
-        new, old = (Facts.unpack(packed or b"").records for packed in (row.facts, row.stored))
+        new, old = (Facts.unpack(packed or b"") for packed in (row.facts, row.stored))
     except ValueError:
         return []
-    return [{*differing(one, other, _ONE_TITLE)} for one, other in ((new, old), (old, new))]
+    return [{*one.differing(other, _ONE_TITLE)} for one, other in ((new, old), (old, new))]
 
 
 def _proven(row: Any, mine: Mapping[str, str], theirs: Mapping[str, str]) -> Example | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +26,7 @@ _CLAIM_BITS = 56
 PAIR = np.dtype([("document", "i8"), ("claim", "i8"), ("distance", "i8"), ("may_be_equal", "?")])
 
 
-@dataclass(slots=True)
+@dataclass
 class BatchCandidates:
     """The claims that the keys and identities of a batch led to."""
 
@@ -46,6 +48,7 @@ class BatchCandidates:
     #: Some of what was dropped as copies of these, where they are of other sites.
     copies: Mapping[int, Sequence[ClaimRow]] = field(default_factory=dict)
 
+    @cached_property
     def compared(self) -> dict[tuple[int, int], int | None]:
         """The pairs to compare, each with its distance if it is known.
 
@@ -70,15 +73,17 @@ def with_texts(
     """The claims whose texts are read: of each document the nearest, as far as it is allowed."""
     of_documents: defaultdict[int, list[tuple[bool, int, int]]] = defaultdict(list)
     for (number, claim), distance in pairs.items():
-        if claim in claims and not are_equal(rows[number], claims[claim]):
+        if claim in claims:
             # Those with the same facts first: others are no copies, whatever their texts.
             has_others = claims[claim].facts != rows[number].facts
             of_documents[number].append((has_others, 0 if distance is None else distance, claim))
     wanted: set[int] = set()
     left = WORDS
     for number, others in of_documents.items():
-        for rank, (_, _, claim) in enumerate(sorted(others)[:TEXTS]):
-            left -= rows[number].size + claims[claim].size
+        row = rows[number]
+        nearest = (claim for *_, claim in sorted(others) if not are_equal(row, claims[claim]))
+        for rank, claim in enumerate(islice(nearest, TEXTS)):
+            left -= row.size + claims[claim].size
             if rank and left < 0:
                 break
             wanted.add(claim)

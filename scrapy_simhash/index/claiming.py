@@ -14,7 +14,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import LARGEST_ROW
 from scrapy_simhash.db.lock import Sizes, first_number, lock
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.db.values import storable
+from scrapy_simhash.db.values import State, storable
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.batch import (
     KeyRow,
@@ -107,6 +107,9 @@ class Work:
             verdicts: list[Verdict] = []
             if batch is not None:
                 candidates = self._database.read(lambda connection: lookup.read(connection, batch))
+                for claim in self._confirm:
+                    if row := candidates.rows.get(claim.id):
+                        candidates.rows[claim.id] = row._replace(state=State.CONFIRMED)
                 counter = candidates.counter
                 verdicts = self._decide(candidates, first_number(counter))
             work = partial(self._execute, candidates, verdicts)
@@ -165,8 +168,7 @@ class Work:
         if batch is not None and candidates is not None:
             before_lock = candidates.counter
             made = lookup.made_before(connection, batch, before_lock) if retried else {}
-            is_same = held.counter == before_lock and not (gone or was_made_again or made)
-            if not is_same or any(row.id in candidates.rows for row in self._confirm):
+            if held.counter != before_lock or gone or was_made_again or made:
                 candidates = lookup.read(connection, batch)
                 verdicts = self._decide(candidates, writer.numbers.start, made)
             verdicts = self._claim(connection, writer, candidates, verdicts, made, retried=retried)

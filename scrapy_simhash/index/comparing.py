@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from heapq import heapify, heappop
 
 import numpy as np
 
+from scrapy_simhash.index.apart import Apart
 from scrapy_simhash.index.candidates import BatchCandidates
-from scrapy_simhash.index.decide import decide
+from scrapy_simhash.index.decide import decide, is_similar
 from scrapy_simhash.index.lookup import Lookup
-from scrapy_simhash.index.rule import compare
+from scrapy_simhash.index.rule import Rule, compare
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Verdict
-from scrapy_simhash.index.visits import NO_VISITS, Visits
+from scrapy_simhash.index.visits import NO_VISITS, Visits, order
 from scrapy_simhash.item.urls import same_site
-from scrapy_simhash.simhash.measure import jaccard
+from scrapy_simhash.simhash.measure import jaccards
 from scrapy_simhash.text.page import containment
 
 #: Two pages show the same if the larger one contains this share of the smaller one's text. Print
@@ -36,14 +38,17 @@ def decide_batch(
     claims that an earlier attempt has committed, by document.
     """
     batch = candidates.batch
+    rows = [
+        row._replace(id=number, origin=number)
+        for number, row in enumerate(batch.rows, first_number)
+    ]
+    # What an earlier attempt has compared is not known any more.
+    apart = None if made or lookup.rule.facts == "never" else Apart(rows, candidates)
     return decide(
-        [
-            row._replace(id=number, origin=number)
-            for number, row in enumerate(batch.rows, first_number)
-        ],
+        rows,
         [document.facts for document in batch.documents],
-        matches_of_batch(lookup, candidates),
-        partial(_matches_in_batch, lookup, candidates),
+        matches_of_batch(lookup, candidates, apart),
+        partial(_matches_in_batch, lookup, candidates, apart),
         rule=lookup.rule,
         visits=visits if lookup.rule.known else NO_VISITS,
         last_duplicates=candidates.last_duplicates,
@@ -84,12 +89,10 @@ def preview(lookup: Lookup, candidates: BatchCandidates, visits: Visits) -> Verd
 
 def nearest_claims(lookup: Lookup, candidates: BatchCandidates, count: int) -> list[Match]:
     """The nearest claims that the keys of a batch of one document lead to."""
-    order = np.argsort(candidates.pairs["distance"], kind="stable")[:count]
-    return [
-        final(_match(lookup, candidates, 0, candidates.rows[claim], distance))
-        for claim, distance in candidates.pairs[order][["claim", "distance"]].tolist()
-        if claim in candidates.rows
-    ]
+    nearest = np.argsort(candidates.pairs["distance"], kind="stable")[:count]
+    pairs = candidates.pairs[nearest][["claim", "distance"]].tolist()
+    distances = {claim: distance for claim, distance in pairs if claim in candidates.rows}
+    return list(map(final, _matches(lookup, candidates, 0, distances, None)))
 
 
 def final(match: Match) -> Match:
@@ -97,56 +100,120 @@ def final(match: Match) -> Match:
     return replace(match, changes=None, copies=())
 
 
-def matches_of_batch(lookup: Lookup, candidates: BatchCandidates) -> list[list[Match]]:
-    """For each document the claims within the limit, and the newest version of its identity."""
-    matches: list[list[Match]] = [[] for _ in candidates.batch.rows]
-    for (number, claim), distance in candidates.compared().items():
-        if (row := candidates.rows.get(claim)) is not None:
-            matches[number].append(_match(lookup, candidates, number, row, distance))
-    return matches
+def matches_of_batch(
+    lookup: Lookup, candidates: BatchCandidates, apart: Apart | None = None
+) -> list[list[Match]]:
+    """For each document the claims within the limit, and the newest version of its identity.
+
+    Of those that are apart from it, only the nearest that is similar.
+    """
+    near: list[dict[int, int | None]] = [{} for _ in candidates.batch.rows]
+    for (number, claim), distance in candidates.compared.items():
+        if claim in candidates.rows:
+            near[number][claim] = distance
+    return [
+        _matches(lookup, candidates, number, distances, apart) if distances else []
+        for number, distances in enumerate(near)
+    ]
 
 
-def _match(
-    lookup: Lookup, candidates: BatchCandidates, number: int, claim: ClaimRow, distance: int | None
-) -> Match:
+def _matches(
+    lookup: Lookup,
+    candidates: BatchCandidates,
+    number: int,
+    distances: Mapping[int, int | None],
+    apart: Apart | None,
+) -> list[Match]:
+    """A document's matches with claims, given by their distances, if these are known."""
     row, document = candidates.batch.rows[number], candidates.batch.documents[number]
     similarities = lookup.similarities
-    has_texts = document.text is not None and not similarities.missing([claim.id])
-    return compare(
-        row,
-        claim,
-        lookup.bits,
-        distance=distance,
-        jaccard=partial(similarities.similarity, document, row, claim),
-        changes=partial(similarities.changes, document, claim.id) if has_texts else None,
-        copies=tuple(candidates.copies.get(claim.id, ())),
-    )
+    claims = [candidates.rows[claim] for claim in distances]
+    found = similarities.similarities(document, row, claims)
+
+    def match(place: int) -> Match:
+        claim = claims[place].id
+        has_texts = document.text is not None and not similarities.missing([claim])
+        return compare(
+            row,
+            claims[place],
+            lookup.bits,
+            distance=distances[claim],
+            jaccard=lambda: found[place],
+            changes=partial(similarities.changes, document, claim) if has_texts else None,
+            copies=tuple(candidates.copies.get(claim, ())),
+        )
+
+    left_out = apart.of(number, claims) if apart else set[int]()
+    near = zip(claims, distances.values(), (jaccard for jaccard, _ in found), strict=True)
+    return _without(left_out, row, near, match, lookup.rule)
 
 
 def _matches_in_batch(
-    lookup: Lookup, candidates: BatchCandidates, number: int, claimed: Mapping[int, ClaimRow]
+    lookup: Lookup,
+    candidates: BatchCandidates,
+    apart: Apart | None,
+    number: int,
+    claimed: Mapping[int, ClaimRow],
 ) -> Sequence[Match]:
     """The earlier documents of the batch that are near a document, of those that were claimed."""
     batch = candidates.batch
-    document = batch.documents[number]
-    matches: list[Match] = []
-    for distance, earlier in batch.in_batch[number]:
-        if (claim := claimed.get(earlier)) is None:
-            continue
-        pair = document, batch.documents[earlier]
+    row, document = batch.rows[number], batch.documents[number]
+    near = [(distance, other) for distance, other in batch.in_batch[number] if other in claimed]
+    if not near:
+        return ()
+    found = _exact_similarities(document, [batch.documents[other] for _, other in near])
+
+    def match(place: int) -> Match:
+        distance, other = near[place]
+        pair = document, batch.documents[other]
         has_texts = all(one.text is not None and one.sketch.shingles is not None for one in pair)
-        match = compare(
-            batch.rows[number],
-            claim,
+        return compare(
+            row,
+            claimed[other],
             lookup.bits,
             distance=distance,
-            jaccard=partial(_exact_similarity, *pair),
+            jaccard=lambda: (found[place], False),
             changes=partial(lookup.similarities.changes_in_batch, *pair) if has_texts else None,
         )
-        matches.append(match)
-    return matches
+
+    claims = [claimed[other] for _, other in near]
+    left_out = apart.of(number, claims) if apart else set[int]()
+    compared = zip(claims, (distance for distance, _ in near), found, strict=True)
+    return _without(left_out, row, compared, match, lookup.rule)
 
 
-def _exact_similarity(document: Document, earlier: Document) -> tuple[float | None, bool]:
-    shingles, others = document.sketch.shingles, earlier.sketch.shingles
-    return None if shingles is None or others is None else jaccard(shingles, others), False
+def _without(
+    left_out: set[int],
+    row: ClaimRow,
+    near: Iterable[tuple[ClaimRow, int | None, float | None]],
+    match: Callable[[int], Match],
+    rule: Rule,
+) -> list[Match]:
+    """The matches with claims, of which some are left out but for the first one that is similar.
+
+    The claims come with their distances and similarities; `match` makes the match of each.
+    """
+    if not left_out:
+        return [match(place) for place, _ in enumerate(near)]
+    kept: list[Match] = []
+    others: list[tuple[tuple[bool, float, int, int], int]] = []
+    least = -1.0 if rule.threshold is None else rule.threshold - 1e-9
+    for place, (claim, distance, jaccard) in enumerate(near):
+        if claim.id not in left_out:
+            kept.append(match(place))
+        elif jaccard is None or jaccard >= least:
+            others.append((order(claim, jaccard, distance or 0), place))
+    heapify(others)
+    while others:
+        if is_similar(row, other := match(heappop(others)[1]), rule):
+            return [*kept, other]
+    return kept
+
+
+def _exact_similarities(document: Document, others: Sequence[Document]) -> list[float | None]:
+    shingles = document.sketch.shingles
+    sets = [other.sketch.shingles for other in others]
+    if shingles is None:
+        return [None] * len(sets)
+    known = iter(jaccards(shingles, [one for one in sets if one is not None]))
+    return [None if one is None else next(known) for one in sets]

@@ -12,6 +12,7 @@ from scrapy_simhash.index import queries
 from scrapy_simhash.index.candidates import BatchCandidates
 from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.index.visits import may_be_one_site
+from scrapy_simhash.item.urls import site
 
 # Claims whose copies are remembered until these are recorded.
 _REMEMBERED_CLAIMS = 1024
@@ -40,14 +41,17 @@ class Copies:
     ) -> Mapping[int, Sequence[ClaimRow]]:
         """Some copies of each claim of another site that a batch is compared with."""
         rows, claims = candidates.batch.rows, candidates.rows
+        sites = {site(row.url) for row in (*rows, *claims.values()) if row.url}
+        if len(sites) < 2 or not self._is_needed:
+            return {}
         wanted = {
             claim
-            for number, claim in candidates.compared()
+            for number, claim in candidates.compared
             if rows[number].facts
             and claim in claims
             and not may_be_one_site(rows[number].url, claims[claim].url)
         }
-        if not wanted or not self._is_needed:
+        if not wanted:
             return {}
         copies = {claim: list(self._noted.get(claim, ())) for claim in wanted}
         unread = {*wanted}

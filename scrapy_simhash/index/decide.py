@@ -107,7 +107,7 @@ def decide(
             for match in (*matches[number], *in_batch(number, claimed))
             if _existed(number, match.row, made)
         ]
-        similar = [match for match in compared if _is_similar(row, match, rule)]
+        similar = [match for match in compared if is_similar(row, match, rule)]
         versions = [
             match for match in compared if rule.known and match.row.identity == row.identity
         ]
@@ -165,7 +165,8 @@ def _counting(similar: Sequence[Match], rule: Rule, visits: Visits) -> list[Matc
     ]
 
 
-def _is_similar(row: ClaimRow, match: Match, rule: Rule) -> bool:
+def is_similar(row: ClaimRow, match: Match, rule: Rule) -> bool:
+    """Whether the text of a document is similar to that of a claim, or both items are equal."""
     claim = match.row
     if are_equal(row, claim):
         return True

@@ -278,7 +278,7 @@ class Lookup:
     def _rows(self, connection: Connection, claims: Iterable[int]) -> dict[int, ClaimRow]:
         """The rows of valid claims."""
         here = self.here(ids=sorted(claims))
-        rows = connection.execute(queries.details, here) if here["ids"] else ()
+        rows = connection.execute(queries.details, here).all() if here["ids"] else ()
         return {claim.id: claim for claim in map(ClaimRow._make, rows)}
 
     def _hot_keys(self, connection: Connection, hits: NDArray[np.int64]) -> frozenset[KeyRow]:
@@ -303,7 +303,7 @@ class Lookup:
 
     def _read_rows(self, connection: Connection, candidates: BatchCandidates) -> None:
         """Read the rows of what is compared, and texts: those of the nearest claims."""
-        pairs = candidates.compared()
+        pairs = candidates.compared
         missing = {claim for _, claim in pairs}.difference(candidates.rows)
         candidates.rows |= self._rows(connection, missing)
         wanted = with_texts(pairs, candidates.rows, candidates.batch.rows)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.features.shingles import similarity_of
+from scrapy_simhash.features.shingles import similarities_of
 from scrapy_simhash.item.state import without_state
-from scrapy_simhash.simhash.measure import jaccard
+from scrapy_simhash.simhash.measure import jaccards
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
 
@@ -35,8 +35,8 @@ def changes_of(new: str, old: str, *, with_state: bool = False) -> Changes:
 class SimilarityCache:
     """Compares documents with the texts of claims, and keeps these: an LRU cache.
 
-    Results are cached until :meth:`trim`, as a batch may be decided on twice.
-    `note_work` is called after each comparison.
+    What takes long is cached until :meth:`trim`, as a batch may be decided on twice; `note_work` is
+    called after each text that was read, and after each that was compared word by word.
     """
 
     def __init__(self, scheme: Scheme, note_work: Callable[[], None]) -> None:
@@ -46,7 +46,6 @@ class SimilarityCache:
         self._shingles: dict[int, NDArray[np.uint64] | None] = {}
         self._held = 0
         # By the tokens of a document and of an earlier one, or the number of a claim.
-        self._similar: dict[tuple[int, int], float] = {}
         self._changes: dict[tuple[int, int, bool], Changes | None] = {}
 
     def missing(self, claims: Iterable[int]) -> list[int]:
@@ -62,30 +61,36 @@ class SimilarityCache:
 
     def trim(self) -> None:
         """Forget what was compared, and the least recently used texts if there are too many."""
-        self._similar.clear()
         self._changes.clear()
         while self._held > _MOST_BYTES:
             claim, packed = self._texts.popitem(last=False)
             shingles = self._shingles.pop(claim, None)
             self._held -= len(packed) + (0 if shingles is None else shingles.nbytes)
 
-    def similarity(
-        self, document: Document, row: ClaimRow, claim: ClaimRow
-    ) -> tuple[float | None, bool]:
-        """The Jaccard similarity of a document and a claim, and whether it is an estimate.
+    def similarities(
+        self, document: Document, row: ClaimRow, claims: Sequence[ClaimRow]
+    ) -> list[tuple[float | None, bool]]:
+        """The Jaccard similarities of a document and claims, and whether each is an estimate.
 
-        The similarity is None if it is unknown, because the scheme has no shingles.
+        A similarity is None if it is unknown, because the scheme has no shingles.
         """
         shingles = document.sketch.shingles
-        if shingles is None or row.minhash is None or claim.minhash is None:
-            return None, False
-        if (stored := self._shingles_of(claim.id)) is None:
-            return similarity_of(row.minhash, claim.minhash), True
-        pair = document.token, claim.id
-        if pair not in self._similar:
-            self._similar[pair] = jaccard(shingles, stored)
-            self._note_work()
-        return self._similar[pair], False
+        if shingles is None or row.minhash is None:
+            return [(None, False)] * len(claims)
+        found: list[tuple[float | None, bool]] = [(None, False)] * len(claims)
+        texts, sketches = dict[int, NDArray[np.uint64]](), dict[int, bytes]()
+        for place, claim in enumerate(claims):
+            if claim.minhash is not None:
+                if (stored := self._shingles_of(claim.id)) is not None:
+                    texts[place] = stored
+                else:
+                    sketches[place] = claim.minhash
+        exact = jaccards(shingles, list(texts.values()))
+        estimates = similarities_of(row.minhash, list(sketches.values()))
+        for places, values, is_estimated in ((texts, exact, False), (sketches, estimates, True)):
+            for place, similarity in zip(places, values, strict=True):
+                found[place] = similarity, is_estimated
+        return found
 
     def changes(
         self, document: Document, claim: int, *, with_state: bool = False
@@ -124,4 +129,5 @@ class SimilarityCache:
             shingles = None if text is None else self._scheme.sketch(text).shingles
             self._shingles[claim] = shingles
             self._held += 0 if shingles is None else shingles.nbytes
+            self._note_work()
         return self._shingles[claim]

@@ -154,7 +154,12 @@ def best(matches: Sequence[Match]) -> Match:
 
 def preference(match: Match) -> tuple[bool, float, int, int]:
     """Orders matches: those that are stored first, as nobody waits for them, and the nearest."""
-    return match.pending, -(match.jaccard or 0.0), match.distance, match.row.id
+    return order(match.row, match.jaccard, match.distance)
+
+
+def order(claim: ClaimRow, jaccard: float | None, distance: int) -> tuple[bool, float, int, int]:
+    """Orders claims as :func:`preference` orders matches."""
+    return claim.state == State.PENDING, -(jaccard or 0.0), distance, claim.id
 
 
 def is_unchanged(

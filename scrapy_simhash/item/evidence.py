@@ -7,7 +7,8 @@ visits, advice, reports and docs/duplicates.md.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from enum import Enum, IntEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -148,6 +149,8 @@ TABLE: Mapping[Evidence, _Cells] = {
 # A difference is of such a kind if one of its two values is.
 _STRONGEST = (Evidence.STATE, Evidence.STOCK, Evidence.SECTION, Evidence.NOTE)
 _NUMERIC = (Evidence.NUMBER, Evidence.AMOUNT)
+# By the codes in facts; those of amounts are higher and tell the currency.
+_KINDS = {int(kind): kind for kind in Evidence if kind < Evidence.AMOUNT}
 
 
 @lru_cache(maxsize=1024)
@@ -160,7 +163,7 @@ def weight(kind: Evidence, relations: frozenset[Relation]) -> Weight:
 
 def _kind(code: int) -> Evidence:
     """The kind of a fact without its currency."""
-    return Evidence(min(code, Evidence.AMOUNT))
+    return _KINDS.get(code, Evidence.AMOUNT)
 
 
 #: The kinds, with their currencies, in which two values keep two pages of one site apart whatever
@@ -178,27 +181,26 @@ SURE = frozenset(
 
 
 def differing(
-    new: Iterable[Record],
-    stored: Iterable[Record],
+    new: Sequence[Record],
+    stored: AbstractSet[Record],
+    stored_values: Mapping[int, tuple[int, int]],
     relations: frozenset[Relation],
     unread: Collection[Evidence] = (),
 ) -> Iterator[int]:
     """Yield the hashes of the names of facts that keep a new item apart from a stored one.
 
-    The stored item may have more facts. Evidence of kinds in `unread` is not compared.
+    They come in the order of `new`. The stored item may have more facts. `stored_values` are the
+    kinds and values of its facts by name. Evidence of kinds in `unread` is not compared.
 
     >>> price, other = (1, Evidence.AMOUNT, 20), (1, Evidence.AMOUNT, 30)
-    >>> list(differing([price], [other], frozenset({Relation.SAME_SITE})))
+    >>> of_one_site = frozenset({Relation.SAME_SITE})
+    >>> list(differing([price], {other}, {1: other[1:]}, of_one_site))
     [1]
     """
-    new, stored = {*new}, {*stored}
-    stored_values = {name: (kind, value) for name, kind, value in stored}
-    # A title may have several numbers beside equal words.
-    agreed = {name for name, *_ in new & stored}
-    of_page = relations | {Relation.OF_PAGE}
-    for name, code, value in new - stored:
-        if name in agreed:
+    for record in new:
+        if record in stored:
             continue
+        name, code, value = record
         kind, stored_value = _kind(code), stored_values.get(name)
         stored_kind = kind if stored_value is None else _kind(stored_value[0])
         is_number = stored_kind in _NUMERIC
@@ -207,7 +209,7 @@ def differing(
         if kind in unread:
             continue
         is_of_page = bool(name & PAGE_BIT) and kind is not Evidence.NUMBERED
-        weighs = weight(kind, of_page if is_of_page else relations)
+        weighs = weight(kind, _of_page(relations) if is_of_page else relations)
         # Beside "on request", an amount is missing.
         if stored_value is not None and (is_number or weighs != Weight.NONE_AT_ALL):
             differs = weighs >= Weight.BOTH and _differ((code, value), stored_value)
@@ -217,8 +219,16 @@ def differing(
             differs = all(_kind(stored_code) is not kind for stored_code in own)
         else:
             differs = weighs == Weight.ALWAYS
-        if differs:
+        # A title may have several numbers beside equal words.
+        if differs and not (
+            code == Evidence.NUMBERED and any(one[0] == name and one in stored for one in new)
+        ):
             yield name
+
+
+@lru_cache
+def _of_page(relations: frozenset[Relation]) -> frozenset[Relation]:
+    return relations | {Relation.OF_PAGE}
 
 
 def are_other_days(a: int, b: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from itertools import product, starmap
 from types import MappingProxyType
@@ -71,7 +71,7 @@ _DIGITS = re.compile(r"\d+")
 _SEPARATOR = re.compile(r"[|:·•«»_]| [-~] ")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Facts:
     """The short values of an item.
 
@@ -141,6 +141,39 @@ class Facts:
         names = {**other.names, **self.names}
         return type(self)(tuple(records), names, {**other.shown, **self.shown})
 
+    @cached_property
+    def ordered(self) -> Sequence[Record]:
+        """The records of fields, then those of the page and then those of the text, by name."""
+        named = [(self.name(record[0]), record) for record in self.records]
+        last = ("(", PAGE)
+        named.sort(key=lambda one: (*map(one[0].startswith, last), one[0]))
+        return [record for _, record in named]
+
+    @cached_property
+    def known(self) -> frozenset[Record]:
+        """The records as a set."""
+        return frozenset(self.records)
+
+    @cached_property
+    def values(self) -> dict[int, tuple[int, int]]:
+        """The kinds of evidence and the hashes of the values, by the hashes of the names."""
+        return {name: (kind, value) for name, kind, value in self.records}
+
+    @cached_property
+    def titles(self) -> frozenset[int]:
+        """The hashes of the titles."""
+        return frozenset(value for name, _, value in self.records if name in TITLES)
+
+    def differing(
+        self, stored: Facts, relations: frozenset[Relation], unread: Collection[Evidence] = ()
+    ) -> Iterator[int]:
+        """The facts that keep the item apart from a stored one: `evidence.differing`."""
+        return differing(self.ordered, stored.known, stored.values, relations, unread)
+
+    def name(self, key: int) -> str:
+        """The name that has a hash; if that is not known, the hash as in "#0badcafe"."""
+        return self.names.get(key) or f"#{key:08x}"
+
     @property
     def own_kinds(self) -> set[int]:
         """The kinds of evidence that the item itself has, without titles and its state."""
@@ -154,7 +187,7 @@ class Facts:
         )
 
     @classmethod
-    @lru_cache(maxsize=256)  # the facts of a claim are needed several times
+    @lru_cache(maxsize=2048)  # as many claims have one text: each is compared with all others
     def unpack(cls, packed: bytes) -> Self:
         """Unpack facts, without names; raises ValueError for bytes of a wrong length."""
         if len(packed) % RECORD_SIZE:
@@ -187,12 +220,8 @@ def conflict(
         one in alphabetical order, fields before facts of the page and these before facts of the
         text. None if there is no such fact.
     """
-    names = (
-        new.names.get(key) or f"#{key:08x}"
-        for key in differing(new.records, stored.records, relations, unread)
-    )
-    last = ("(", PAGE)
-    return min(names, key=lambda name: (*map(name.startswith, last), name), default=None)
+    found = next(new.differing(stored, relations, unread), None)
+    return None if found is None else new.name(found)
 
 
 def changed_facts(new: Facts, old: Facts, ignored: Collection[int] = ()) -> set[int]:
@@ -202,8 +231,8 @@ def changed_facts(new: Facts, old: Facts, ignored: Collection[int] = ()) -> set[
     """
     unread = (Evidence.NUMBERS,)
     return {
-        *differing(new.records, old.records, _VERSION, unread),
-        *differing(old.records, new.records, _VERSION, unread),
+        *new.differing(old, _VERSION, unread),
+        *old.differing(new, _VERSION, unread),
     }.difference(ignored)
 
 
@@ -214,7 +243,7 @@ def keys_of(name: str) -> set[int]:
 
 def are_two_items(a: Facts, b: Facts) -> bool:
     """Whether the facts of one site with one text are those of two items."""
-    return any(differing(a.records, b.records, _SHARED_TEXT))
+    return any(a.differing(b, _SHARED_TEXT))
 
 
 def relations_of(new: Facts, stored: Facts, *, same_site: bool) -> set[Relation]:
@@ -241,10 +270,9 @@ def _have_other_days(new: Facts, stored: Facts) -> bool:
 
 def equal_titles(new: Facts, stored: Facts) -> bool | None:
     """Whether two items have a title in common; None if one of them has no title."""
-    new_titles, stored_titles = (
-        {value for name, _, value in facts.records if name in TITLES} for facts in (new, stored)
-    )
-    return bool(new_titles & stored_titles) if new_titles and stored_titles else None
+    if not (new.titles and stored.titles):
+        return None
+    return not new.titles.isdisjoint(stored.titles)
 
 
 def without_repeated(

@@ -216,6 +216,7 @@ def split_url(url: str) -> SplitResult:
     return urlsplit(url)._replace(fragment="")
 
 
+@lru_cache(maxsize=4096)
 def host_of(url: str) -> str | None:
     """The host of a URL, "" if it has none; None if it can't be parsed."""
     if match := _PLAIN.match(url):
@@ -298,7 +299,7 @@ def place(url: str) -> str:
     return _place_and_language(url)[0]
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _place_and_language(url: str) -> tuple[str, str]:
     """The place of a URL, and the language of its menus, "" if the URL does not name one."""
     try:

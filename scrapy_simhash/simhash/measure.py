@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from operator import index
 from typing import Any
 
@@ -65,9 +66,18 @@ def hamming(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint16]:
 
 def jaccard(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
     """The exact Jaccard similarity of two sets of sorted distinct hashes; 0 for two empty sets."""
-    a, b = np.ascontiguousarray(a, np.uint64), np.ascontiguousarray(b, np.uint64)
-    (shared,) = common(a, [b])
-    return shared / max(1, a.size + b.size - shared)
+    (similarity,) = jaccards(
+        np.ascontiguousarray(a, np.uint64), [np.ascontiguousarray(b, np.uint64)]
+    )
+    return similarity
+
+
+def jaccards(hashes: NDArray[np.uint64], others: Sequence[NDArray[np.uint64]]) -> list[float]:
+    """The exact Jaccard similarities of one set and each of the others, see :func:`common`."""
+    counts, size = np.array(common(hashes, [*others]), np.int64), hashes.size
+    sizes = np.array([other.size for other in others], np.int64)
+    found: list[float] = (counts / np.maximum(1, size + sizes - counts)).tolist()
+    return found
 
 
 def common(

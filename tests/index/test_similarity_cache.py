@@ -197,8 +197,9 @@ def test_a_text_is_read_once_and_one_that_is_not_kept_estimated() -> None:
     read(cache, reader, [2])
     asked = row_of(mine, 0)
     true = similarity(article(1), edited(article(1), 2))
-    assert cache.similarity(mine, asked, rows[0]) == (pytest.approx(true), False)
-    estimate, estimated = cache.similarity(mine, asked, rows[1])
+    assert cache.similarities(mine, asked, rows[:1]) == [(pytest.approx(true), False)]
+    (exact, _), (estimate, estimated) = cache.similarities(mine, asked, rows)
+    assert exact == pytest.approx(true)
     assert estimated
     assert estimate == pytest.approx(true, abs=0.1)
 
@@ -209,8 +210,8 @@ def test_unknown_pairs_have_no_similarity() -> None:
     row = row_of(mine, 0)
     assert row.minhash == minhash(mine.sketch.shingles)
     bare = row._replace(minhash=None)
-    assert cache.similarity(mine, row, bare) == (None, False)
-    assert cache.similarity(document_of(""), bare, row) == (None, False)
+    assert cache.similarities(mine, row, [bare, row]) == [(None, False), (1, True)]
+    assert cache.similarities(document_of(""), bare, [row]) == [(None, False)]
 
 
 def test_the_least_recently_used_is_evicted_and_read_again(
@@ -223,7 +224,7 @@ def test_the_least_recently_used_is_evicted_and_read_again(
     asked, first = row_of(mine, 99), row_of(mine, 0)
     for number in range(1, 10):
         read(cache, reader, [0, number])
-        assert cache.similarity(mine, asked, first) == (1, False)
+        assert cache.similarities(mine, asked, [first]) == [(1, False)]
         cache.trim()
     assert reader.asked == list(range(10)), "the one in constant use stays"
     read(cache, reader, [1])
@@ -235,4 +236,4 @@ def test_a_text_too_long_to_be_remembered_is_estimated(monkeypatch: pytest.Monke
     cache, reader = new_cache(), Texts({1: article(1)})
     read(cache, reader, [1])
     mine = document_of(article(1))
-    assert cache.similarity(mine, row_of(mine, 0), row_of(mine, 1)) == (1, True)
+    assert cache.similarities(mine, row_of(mine, 0), [row_of(mine, 1)]) == [(1, True)]
