@@ -19,7 +19,7 @@ from scrapy_simhash.crawl.scrapy_internals import has_tree
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.features.shingles import shingle_sets, shingles
 from scrapy_simhash.item.content import read_facts
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.names import TITLES
@@ -165,7 +165,7 @@ class PageText:
         says, root = self.content, self._root
         if isinstance(says, str) or isinstance(root, str):
             return None
-        own, main = shingles(text), shingles(says.text)
+        own, main = shingle_sets([text, says.text], self.secret)
         (held,) = common(own, [main])
         if main.size < MIN_PROSE or held < _PART * main.size or own.size - held <= _BEYOND:
             return None
@@ -173,7 +173,7 @@ class PageText:
         if not is_whole:
             # The main text may lack what the spider has chosen well, which is hardly boilerplate.
             beyond = np.setdiff1d(own, main, assume_unique=True)
-            (beside,) = common(beyond, [shingles(says.boilerplate)])
+            (beside,) = common(beyond, [shingles(says.boilerplate, self.secret)])
             if beside <= max(_BEYOND, _BESIDE * beyond.size):
                 return None
         # More than where lines are joined in another way, or whole words.
@@ -182,36 +182,39 @@ class PageText:
         ):
             return None
         # Or in the texts of scripts, maybe.
-        if not _is_in(own, text, says.visible) and not _is_in(own, text, " ".join(_TEXTS(root))):
-            return None
-        return says.text if is_whole else _lines_in(own, says.text)
+        if not self._is_in(own, text, says.visible, says.pairs):
+            whole = " ".join(_TEXTS(root))
+            if not self._is_in(own, text, whole, shingles(whole, self.secret)):
+                return None
+        return says.text if is_whole else _lines_in(own, says.text, self.secret)
+
+    def _is_in(
+        self, own: NDArray[np.uint64], text: str, whole: str, pairs: NDArray[np.uint64]
+    ) -> bool:
+        """Whether a text is taken from another, with some left out, or in another order.
+
+        `own` and `pairs` are the shingles of the two.
+        """
+        (held,) = _shares([own], pairs)
+        if not _MOST <= held < _OF_PAGE:
+            return held >= _OF_PAGE
+        changes = Changes.of(text, whole).all
+        pieces = [" ".join(change.new) for change in changes if len(change.new) >= _BEYOND]
+        return all(share >= _PIECES for share in _shares(shingle_sets(pieces, self.secret), pairs))
 
 
-def _is_in(own: NDArray[np.uint64], text: str, whole: str) -> bool:
-    """Whether a text is taken from another one, with some of that left out, or in another order."""
-    pairs = shingles(whole)
-
-    def share(some: NDArray[np.uint64]) -> float:
-        return common(some, [pairs])[0] / max(some.size, 1)
-
-    held = share(own)
-    return held >= _OF_PAGE or (
-        held >= _MOST
-        and all(
-            share(shingles(" ".join(change.new))) >= _PIECES
-            for change in Changes.of(text, whole).all
-            if len(change.new) >= _BEYOND
-        )
-    )
+def _shares(sets: list[NDArray[np.uint64]], pairs: NDArray[np.uint64]) -> list[float]:
+    """The share of each of some sets of shingles that another set has."""
+    return [held / max(one.size, 1) for one, held in zip(sets, common(pairs, sets), strict=True)]
 
 
-def _lines_in(own: NDArray[np.uint64], text: str) -> str | None:
+def _lines_in(own: NDArray[np.uint64], text: str, secret: bytes) -> str | None:
     """The lines of a text that another one has, given its shingles; None if they are no prose."""
     lines = text.split("\n")
-    sets = [shingles(line) for line in lines]
+    sets = shingle_sets(lines, secret)
     held = zip(lines, sets, common(own, sets), strict=True)
     found = "\n".join(line for line, one, count in held if one.size and count >= _LINE * one.size)
-    return found if shingles(found).size >= MIN_PROSE else None
+    return found if shingles(found, secret).size >= MIN_PROSE else None
 
 
 def _decoded(response: HtmlResponse) -> str:

@@ -122,6 +122,7 @@ class PageContent:
             the same one need not be copies.
         visible: all visible text.
         boilerplate: the boilerplate, if the main text was found by density; else "".
+        pairs: the shingles of all visible text.
         page_sketch: a sketch of all visible text.
     """
 
@@ -129,6 +130,7 @@ class PageContent:
     is_representative: bool
     visible: str
     boilerplate: str
+    pairs: NDArray[np.uint64]
     page_sketch: bytes
 
 
@@ -137,7 +139,7 @@ def read_page(
 ) -> PageContent | None:
     """Read the main text of a page and everything visible; None with more than `most` characters.
 
-    The secret is that of the page sketch, see `shingles`.
+    The secret is that of the shingles and the page sketch, see `shingles`.
     """
     if extractor is density:
         text, text_width, visible, visible_width, boilerplate = read(root)
@@ -148,13 +150,15 @@ def read_page(
         text_width, visible_width = width(text), width(visible)
     if most is not None and len(visible) > most:
         return None
+    pairs = shingles(visible, secret)
     is_small = text_width < _FOOTER_SHARE * visible_width
     return PageContent(
         text=text,
         is_representative=bool(text) and (not is_small or shingles(text).size >= _FOOTER_SHINGLES),
         visible=visible,
         boilerplate=boilerplate,
-        page_sketch=sketch(visible, secret),
+        pairs=pairs,
+        page_sketch=sketch(pairs),
     )
 
 
@@ -199,14 +203,13 @@ def without_site_lines(text: str, name: str) -> str:
 _SKETCH = 64
 
 
-def sketch(text: str, secret: bytes = b"") -> bytes:
-    """Sketch all visible text of a page in at most 260 bytes.
+def sketch(hashes: NDArray[np.uint64]) -> bytes:
+    """Sketch all visible text of a page in at most 260 bytes, given its shingles.
 
     These are little-endian 32-bit numbers: the number of distinct shingles, then the upper halves
     of the 64 smallest (of all if there are fewer), in ascending order. Sketches with different
     secrets have nothing in common.
     """
-    hashes = shingles(text, secret)
     # This takes the upper halves, faster than a shift.
     smallest = hashes[:_SKETCH].astype("<u8", copy=False).view("<u4")[1::2]
     return hashes.size.to_bytes(4, "little") + smallest.tobytes()
