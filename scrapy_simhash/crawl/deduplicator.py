@@ -82,6 +82,7 @@ class Deduplicator:
         self._end = CrawlEnd(*here, self._claims, feeds, self.revisits)
         for handler, signal in (
             (self._start.spider_opened, signals.spider_opened),
+            (self._start.spider_closed, signals.spider_closed),
             (self._tracker.item_scraped, signals.item_scraped),
             (self._end.response_received, signals.response_received),
             (feeds.spider_opened, signals.spider_opened),

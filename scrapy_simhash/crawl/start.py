@@ -27,6 +27,9 @@ from scrapy_simhash.visible import plural
 
 logger = logging.getLogger(__name__)
 
+# Of Python's garbage collector while a crawl runs. By default it looks at new objects after 700.
+_THRESHOLDS = (5000, 5, 2)
+
 _ACTIONS = {
     "drop": "duplicates are dropped",
     "skip": "pages that show nothing new are skipped, other duplicates dropped",
@@ -62,6 +65,8 @@ class CrawlStart:
     worker: Worker
     stats: CrawlStats
     errors: ErrorPolicy
+    # Those of Python's garbage collector before the crawl, if they were changed.
+    _thresholds: tuple[int, int, int] | None = None
 
     async def spider_opened(self, spider: Spider) -> None:
         """Handle the signal; Scrapy waits for it before it fetches the first page."""
@@ -89,6 +94,7 @@ class CrawlStart:
                 self.errors.report(error)
         else:
             _freeze_loaded_objects()
+            self._collect_rarely()
             logger.info(
                 "Index %s, namespace %r with %s stored %s; %s (%s); %s; core: %s",
                 settings.shown_database,
@@ -101,6 +107,22 @@ class CrawlStart:
                 native.in_use,
                 extra={"spider": spider},
             )
+
+    def spider_closed(self) -> None:
+        """Handle the signal: garbage is collected as often as before."""
+        if self._thresholds:
+            gc.set_threshold(*self._thresholds)
+
+    def _collect_rarely(self) -> None:
+        """Collect new objects less often: most are in use until their page has its verdict.
+
+        Full collections, which free the trees of pages with several items, are as frequent as
+        before. A collector that was turned off, or runs more rarely, is left alone.
+        """
+        thresholds = gc.get_threshold()
+        if gc.isenabled() and 0 < thresholds[0] < _THRESHOLDS[0]:
+            self._thresholds = thresholds
+            gc.set_threshold(*_THRESHOLDS)
 
     def _refuse(self, reason: str, error: Exception) -> None:
         self.stats.count_error(error.__cause__ or error)

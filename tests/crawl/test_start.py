@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -345,3 +346,28 @@ def test_however_it_is_run_there_is_one_line_and_the_process_knows_that_it_faile
     assert message in ended.stderr
     assert "Traceback" not in ended.stderr
     assert "it was started" not in ended.stderr
+
+
+# The garbage collector
+
+
+@pytest.mark.parametrize(
+    ("before", "during"), [((700, 10, 10), (5000, 5, 2)), ((9000, 1, 1),) * 2, ((0, 10, 10),) * 2]
+)
+@deferred_f_from_coro_f
+async def test_it_runs_rarely_during_a_crawl_and_then_as_before(settings, urls, before, during):
+    found = []
+
+    class Asking(PageSpider):
+        def parse(self, response):
+            found.append(gc.get_threshold())
+            yield from super().parse(response)
+
+    usual = gc.get_threshold()
+    gc.set_threshold(*before)
+    try:
+        await crawl(Asking, settings, urls)
+        assert gc.get_threshold() == before
+    finally:
+        gc.set_threshold(*usual)
+    assert {*found} == {during}

@@ -1,0 +1,25 @@
+"""What benchmarks/families.py crawls: different pages under one text, none of which is dropped."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "families.py"
+
+
+@pytest.mark.parametrize("spider", ["selectors", "text"])
+def test_each_family_is_beside_fresh_pages(spider: str) -> None:
+    finished = subprocess.run(
+        [sys.executable, SCRIPT, "--pages", "12", "--rounds", "1", "--spider", spider],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    names = [line.split("|")[1].strip() for line in finished.stdout.splitlines()[2:]]
+    assert names == ["fresh", "shop", "jobs", "lists"]
