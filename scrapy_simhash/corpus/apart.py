@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.corpus.sketches import Sketches
+from scrapy_simhash.index.apart import RECORD, are_different
 from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.item.evidence import SURE
 from scrapy_simhash.item.facts import RECORD_SIZE, Facts
@@ -22,12 +23,6 @@ MANY = 8
 
 #: A document, and the similarity of its text if that is known.
 Similar = tuple[int, float | None]
-
-# As `Facts.packed` writes them.
-_RECORD = np.dtype([("name", "<u4"), ("fact", "<u8")])
-# The lowest bits of a fact tell its kind; those behind them are `DAY_BITS`, if it is a date.
-_KIND = np.uint64(0xFF)
-_KIND_AND_DAY = np.uint64(10)
 
 
 def not_apart(
@@ -66,12 +61,11 @@ def _are_apart(facts: bytes, others: Sequence[bytes]) -> NDArray[np.bool_]:
 
     Two pages of one site with such a difference are two, unless they are views of one page.
     """
-    records = np.frombuffer(b"".join(others), _RECORD)
+    records = np.frombuffer(b"".join(others), RECORD)
     owners = np.repeat(np.arange(len(others)), [len(one) // RECORD_SIZE for one in others])
     apart = np.zeros(len(others), np.bool_)
     for name, kind, value in Facts.unpack(facts).records:
         if kind in SURE:
-            bits = records["fact"] ^ np.uint64(kind | value << 8)
-            differs = (bits & _KIND == 0) & (bits >> _KIND_AND_DAY != 0)
+            differs = are_different(records["fact"], kind, value)
             apart[owners[differs & (records["name"] == name)]] = True
     return apart

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 #: The version of these tables, to be raised with every change. Others are refused.
-VERSION = 18
+VERSION = 1
 
 
 class Invalidated(IntEnum):

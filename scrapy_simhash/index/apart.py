@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simhash.index.candidates import BatchCandidates
 from scrapy_simhash.index.verdict import ClaimRow
@@ -22,7 +23,8 @@ from scrapy_simhash.item.urls import place, site
 # Fewer claims are compared one by one.
 _MANY = 8
 
-_RECORD = np.dtype([("name", "<u4"), ("fact", "<u8")])
+#: Facts as `Facts.packed` writes them.
+RECORD = np.dtype([("name", "<u4"), ("fact", "<u8")])
 # The lowest bits of a fact tell its kind. Those behind them are `DAY_BITS`, if it is a date.
 _KIND = np.uint64(0xFF)
 _KIND_AND_DAY = np.uint64(10)
@@ -40,7 +42,7 @@ class Apart:
         self._ids = np.array([claim.id for claim in claims])
         self._sites = {claim.id: site(claim.url) for claim in claims}
         packed = [claim.facts or b"" for claim in claims]
-        records = np.frombuffer(b"".join(packed), _RECORD)
+        records = np.frombuffer(b"".join(packed), RECORD)
         by_name = np.argsort(records["name"], kind="stable")
         sizes = [len(facts) // RECORD_SIZE for facts in packed]
         self._names, self._facts = records["name"][by_name], records["fact"][by_name]
@@ -76,14 +78,20 @@ class Apart:
         names = np.array([name for name, *_ in records], np.uint32)
         starts, stops = (np.searchsorted(self._names, names, side) for side in ("left", "right"))
         for start, stop, (_, kind, value) in zip(starts, stops, records, strict=True):
-            bits = self._facts[start:stop] ^ np.uint64(kind | value << 8)
-            differs = (bits & _KIND == 0) & (bits >> _KIND_AND_DAY != 0)
+            differs = are_different(self._facts[start:stop], kind, value)
             apart[self._owners[start:stop][differs]] = True
         apart[[*alike]] = False
         found = {*self._ids[apart].tolist()}
         if last_duplicate := self._candidates.last_duplicates.get(row.identity):
             found.discard(last_duplicate.claim)
         return found
+
+
+def are_different(facts: NDArray[np.uint64], kind: int, value: int) -> NDArray[np.bool_]:
+    """Whether facts are of the same kind as another fact, and of a different value."""
+    bits = facts ^ np.uint64(kind | value << 8)
+    found: NDArray[np.bool_] = (bits & _KIND == 0) & (bits >> _KIND_AND_DAY != 0)
+    return found
 
 
 def _signs(row: ClaimRow) -> list[Any]:

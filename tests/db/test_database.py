@@ -79,7 +79,7 @@ def set_version(url: URL, number: int) -> None:
     ("version", "message"),
     [
         (99, r"version 99.*upgrade scrapy_simhash"),
-        (1, rf"version 1\b.*version {schema.VERSION}\b"),
+        (0, rf"version 0\b.*version {schema.VERSION}\b"),
     ],
 )
 @on_every_engine
