@@ -174,8 +174,19 @@ class Cost(NamedTuple):
 
 def cost_of(command: list[str]) -> Cost:
     """Run a command, and wait for all processes that it starts, also for those it leaves behind."""
+    _adopt(orphans=True)
+    try:
+        return _measured(command)
+    finally:
+        _adopt(orphans=False)
+
+
+def _adopt(*, orphans: bool) -> None:
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, int(orphans), 0, 0, 0)
+
+
+def _measured(command: list[str]) -> Cost:
     before, began = _computed(), time.monotonic()
     process = psutil.Popen(command, stdout=subprocess.DEVNULL, process_group=0)
     most = most_own = 0

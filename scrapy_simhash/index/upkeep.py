@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from sqlalchemy import (
@@ -28,6 +29,9 @@ from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.pages import unpack_request
 from scrapy_simhash.index.queries import claims_where
 from scrapy_simhash.index.writer import CHUNK, in_parts, writing
+
+# Characters that `fnmatch` would take for wildcards, beside the asterisk.
+_WILDCARD = re.compile(r"([?\[])")
 
 
 def reset_namespace(database: Database, name: str) -> None:
@@ -88,7 +92,7 @@ class PartOfSite:
     def __init__(self, index: Index, pattern: str) -> None:
         self._index = index
         like = "%".join(re.sub("([%_/])", r"/\1", piece) for piece in pattern.split("*"))
-        fits = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+        fits = _WILDCARD.sub(r"[\1]", pattern)
 
         def find(table: Table, *columns: str, where: ColumnElement[bool]) -> Sequence[Any]:
             query = select(*(table.c[name] for name in columns))
@@ -102,7 +106,7 @@ class PartOfSite:
         self.claims = [number for (number,) in find(claims, "id", where=fitting(claims))]
         self.duplicates = find(duplicates, "id", "claim", where=fitting(duplicates))
         pages = find(schema.pages, "identity", "request", where=true())
-        self.pages = [one for one, request in pages if fits.fullmatch(_url_of_request(request))]
+        self.pages = [one for one, request in pages if fnmatchcase(_url_of_request(request), fits)]
 
     def forget(self) -> None:
         """Delete the items; the pages are read by the next crawl that asks for them."""

@@ -52,7 +52,7 @@ def test_reset_all_starts_again_whatever_version_made_the_tables(call, tmp_path)
     with Index(f"sqlite:///{path}", namespace="news") as index:
         index.confirm(index.claim("a text of an older version of the tables", key="a"))
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE simhash_meta SET value = '1' WHERE name = 'version'")
+        connection.execute("UPDATE simhash_meta SET value = '0' WHERE name = 'version'")
     code, _, err = call("stats", "--database", path)
     assert code == 2
     assert "version 1" in err
