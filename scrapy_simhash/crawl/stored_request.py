@@ -27,7 +27,8 @@ _BOOKKEEPING = frozenset(
 )
 
 #: What depends on the page that led to a request, but not what its callback makes of the response.
-_OF_PARENT = ("priority", "dont_filter", "errback", "flags")
+#: URLs of one page may differ in their fragments.
+_OF_PARENT = ("url", "priority", "dont_filter", "errback", "flags")
 _META_OF_PARENT = ("depth", "link_text", "proxy", "download_slot", "download_timeout")
 _HEADERS_OF_PARENT = ("Referer",)
 
@@ -138,7 +139,7 @@ def _is_json(plain: Plain) -> bool:
 
 
 def are_same(one: Plain, other: Plain) -> bool:
-    """Whether two requests of one URL lead to the same items.
+    """Whether two requests with one fingerprint lead to the same items.
 
     What the page that led to it has passed on may have changed.
     """

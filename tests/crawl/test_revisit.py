@@ -97,6 +97,14 @@ async def test_what_was_not_modified_is_not_downloaded(site, conditional, caplog
     assert (first.errors, second.errors, third.errors) == (0, 0, 0)
 
 
+@deferred_f_from_coro_f
+async def test_the_fragment_of_a_link_does_not_count(site, conditional):
+    await visit(site, conditional)
+    site.change("/list", links=["/b#top", "/c", "/d"])
+    await visit(site, conditional)
+    assert site.asked(304) == ["/a", "/b", "/c", "/d"]
+
+
 @pytest.mark.parametrize(
     ("validator", "is_known"),
     [("weak", True), ("time", True), ("none", False), ("no-store", False), ("vary", False)],
