@@ -140,11 +140,16 @@ def folder(tmp_path_factory):
 @settings(max_examples=settings.default.max_examples // 2)
 @given(items=ITEMS)
 @example(items=[{"title": "One", "text": f"{TEXTS[0]} ;'", "more, or less": ""}])
+@example(
+    items=[{"title": "One", "text": f"{TEXTS[0]} ", "more, or less": one} for one in ("", '"')]
+)
 def test_any_format_and_dialect_gets_the_same_decisions(folder, items):
     # A table of one row may be read in several ways.
     items, expected = [*PLAIN, *items], None
     for name, write in FORMATS.items():
         path, content = folder / name, write(items)
+        if "-single-few" in name and b"'" not in content:
+            continue  # nothing is quoted, and a lone '"' looks like the mark
         path.write_bytes(content)
         groups, kept, written = decided(path)
         expected = expected or (groups, kept)
