@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    if options.url:
+    if options.url is not None:
         _forget(project, options)
         return
     if options.all:
@@ -59,6 +59,8 @@ def _forget(project: Project, options: Namespace) -> None:
     """Forget what was found at some URLs."""
     if options.all:
         raise CommandError("--url and --all exclude each other")
+    if not options.url:
+        raise CommandError("--url is empty: expected a URL, or a part of one with *")
     with project.namespace() as namespace:
         index = project.settings.open_index(namespace.database, namespace.name)
         with working("Searching"):

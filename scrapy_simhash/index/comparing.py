@@ -42,7 +42,7 @@ def decide_batch(
         row._replace(id=number, origin=number)
         for number, row in enumerate(batch.rows, first_number)
     ]
-    # What an earlier attempt has compared is not known any more.
+    # An earlier attempt has committed some claims: `Apart` lacks what they were compared with.
     apart = None if made or lookup.rule.facts == "never" else Apart(rows, candidates)
     return decide(
         rows,

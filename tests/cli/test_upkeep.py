@@ -47,6 +47,13 @@ def test_reset_without_a_question(call, database):
     assert call("reset", "--yes", "--database", database)[0] == 0
 
 
+def test_an_empty_pattern_forgets_nothing(call, database):
+    code, _, err = call("reset", "--url", "", "--yes", "--database", database)
+    assert (code, "--url is empty" in err) == (2, True)
+    (namespace,) = json.loads(call("stats", "--json", "--database", database)[1])["namespaces"]
+    assert namespace["size"] == 3
+
+
 def test_reset_all_starts_again_whatever_version_made_the_tables(call, tmp_path):
     path = tmp_path / "old.db"
     with Index(f"sqlite:///{path}", namespace="news") as index:

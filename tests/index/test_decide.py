@@ -187,7 +187,7 @@ class Shingleless(Shingles):
 @pytest.mark.parametrize(
     ("seen", "things"),
     [
-        # Near is not transitive: the third is near the second, which stands for nothing.
+        # Similarity is not transitive: the third is similar to the second, which has no claim.
         ({}, [Thing("a", 10), Thing("b", 10 + NEAR), Thing("c", 11 + NEAR)]),
         # Where no similarity is known the distance decides.
         ({"measured": False}, [Thing("a", 10), Thing("b", 18), Thing("c", 19)]),
