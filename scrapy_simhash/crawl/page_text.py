@@ -53,6 +53,7 @@ _BESIDE = 1 / 3
 _MANY = 4
 # Plain strings are found without an object for each element.
 _TEXTS = etree.XPath("//text()", smart_strings=False)
+_TITLE = etree.XPath("string(head/title)", smart_strings=False)
 # Numbers in a title beside its name; that of a page of comments is none.
 _NUMBERS = re.compile(r"(?:page|seite|p[aá]gina|第)\s*\d+|(\d+)", re.IGNORECASE)
 
@@ -145,8 +146,7 @@ class PageText:
     def title(self) -> str:
         """The text of its title, if the spider has parsed the page; else ""."""
         root = self._root if self._is_parsed else ""
-        found = None if isinstance(root, str) else root.findtext("head/title")
-        return short(found or "")
+        return "" if isinstance(root, str) else short(_TITLE(root))
 
     def name(self) -> str:
         """Its title without the names of its site and section, but with the numbers in these."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
+from operator import is_
 from typing import Any
 
 from itemadapter import ItemAdapter
@@ -62,6 +63,8 @@ def _copied(value: Any, known: dict[int, Any], depth: int) -> Any:
     if copied is value or type(copied) is not type(value):
         return value
     known[id(value)] = copied
+    if isinstance(value, list) and _PLAIN.issuperset(map(type, value)):
+        return copied  # faster; lists of hundreds of links are common
     replace: Any = object.__setattr__  # of frozen classes as well
     if isinstance(value, (dict, list)):
         replace = dict.__setitem__ if isinstance(value, dict) else list.__setitem__
@@ -82,6 +85,8 @@ def _is_same(value: Any, copied: Any, known: set[int]) -> bool:
     if id(copied) in known:
         return True
     known.add(id(copied))
+    if isinstance(value, list) and len(value) == len(copied) and all(map(is_, value, copied)):
+        return True
     parts, old_parts = _parts(value), _parts(copied)
     if parts is None or old_parts is None or len(parts) != len(old_parts):
         return False

@@ -200,7 +200,7 @@ class ItemReader:
             text=text,
             facts=_NO_FACTS,
             own_url=url,
-            digest=digest_of(type(item).__name__, {name.text: value}, {}, (), self.secret),
+            digest=digest_of(type(item).__name__, {name.text: value}, {}, {}, self.secret),
             has_page_url=False,
             is_empty=False,
             published=published_first(everything) if "published" in marks else None,

@@ -12,15 +12,14 @@ from scrapy_simhash.item.declared import is_canonical, published_first
 from scrapy_simhash.item.digest import digest_of
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.file_urls import file_of
 from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup, is_more
+from scrapy_simhash.item.links import file_of, links_elsewhere
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.prose import GLANCE, MIN_PROSE, is_prose
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.times import is_moment, is_relative, is_within
 from scrapy_simhash.item.urls import (
     is_in_url,
-    is_other_page,
     is_page_url,
     is_url,
     own_url,
@@ -157,7 +156,7 @@ def read_item(
         reader.keep_ratings()
     # Without a URL, its state may be all that tells an item from others, such as rows of a table.
     compared = reader.without_state() if url or reader.has_page_url else reader.kept
-    digest = digest_of(type(item).__name__, compared, reader.facts, reader.url_lists, secret)
+    digest = digest_of(type(item).__name__, compared, reader.facts, reader.links, secret)
     kept, text = reader.kept, reader.text()
     return ItemContent(
         text=text,
@@ -200,7 +199,7 @@ class _FieldReader:
         kept: what belongs to the item, by field.
         facts: the facts among it.
         shown: the values of the first facts, as the item has them.
-        url_lists: the fields that are lists of nothing but URLs.
+        links: the URLs in fields that are lists, without those of files.
         has_page_url: whether the item has the URL of its page.
     """
 
@@ -214,7 +213,7 @@ class _FieldReader:
     kept: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Folded] = field(default_factory=dict)
     shown: dict[str, Any] = field(default_factory=dict)
-    url_lists: set[str] = field(default_factory=set)
+    links: dict[str, set[str]] = field(default_factory=dict)
     has_page_url: bool = False
     _prose: list[str] = field(default_factory=list)
 
@@ -240,25 +239,25 @@ class _FieldReader:
     def read_all(self, flat_fields: Mapping[str, Any]) -> None:
         """Read the fields that are to be read."""
         for name, value in flat_fields.items():
+            if self.ignore and is_inside(name, self.ignore):
+                continue
             if self.fields is None:
                 self._read(name, value)
             elif is_inside(name, self.fields):
                 self._read(name, _decoded(value))
 
-    def _read(self, name: str, value: Any) -> None:
-        value = self.keep(name, value)
-        if value is None:
-            return
-        self.kept[name] = value
-        if self.markup:
-            value = self._without_tags(value)
-        kind = type(value)
-        if kind is list:
-            self._read_list(name, value)
-        elif kind in _TEXTS and len(value) > MIN_PROSE and (text := self._text(name, [value])):
-            self._prose.append(text)
-        else:
-            self.add_fact(name, value)
+    def _read(self, path: str, value: Any) -> None:
+        if type(value) is list:
+            self._read_list(path, value)
+        elif (value := self._keep(name_of(path), value)) is not None:
+            self.kept[path] = value
+            if self.markup:
+                value = self._without_tags(value)
+            is_long = type(value) in _TEXTS and len(value) > MIN_PROSE
+            if is_long and (text := self._text(path, [value])):
+                self._prose.append(text)
+            else:
+                self.add_fact(path, value)
 
     def drop_ids_in(self, url: str) -> None:
         """Drop the ids of the item that are in its URL, which tell nothing more."""
@@ -280,7 +279,7 @@ class _FieldReader:
         if type(value) is dict:
             return {key: self._without_tags(inner) for key, inner in value.items()}
         is_tagged = type(value) is str and len(value) > _SHORT and is_markup(value)
-        return self.markup(value) if is_tagged and self.markup else value
+        return self.markup(value) if self.markup and is_tagged else value
 
     def keep(self, name: str, value: Any) -> Any:
         """A value without ignored fields, empty values, times of the crawl and the page's URL."""
@@ -291,10 +290,7 @@ class _FieldReader:
     def _keep(self, name: Name, value: Any) -> Any:
         kind = type(value)
         if kind is list:
-            kept_values = (
-                inner if is_other_page(inner, self.page_url) else self._keep(name, inner)
-                for inner in value
-            )
+            kept_values = (self._keep(name, inner) for inner in value)
             return [kept for kept in kept_values if kept is not None] or None
         if kind is dict:
             keys = value.keys()
@@ -330,30 +326,42 @@ class _FieldReader:
             return False
         return is_within(value, self.since - _SLACK, self.now + _SLACK)
 
+    def _without_links(self, path: str, values: list[Any]) -> list[Any]:
+        """Keep a list; return what of it is neither a link to a page nor empty."""
+        name = name_of(path)
+        links = links_elsewhere(name, values, self.page_url) - {self.page_names.title}
+        rest = [value for value in values if value not in links] if links else values
+        values = self._keep(name, rest) or []
+        if not (values or links):
+            return []
+        self.kept[path] = [*links, *values]
+        others = []
+        for value in self._without_tags(values) if self.markup else values:
+            # A text with tags is no URL.
+            is_link = type(value) is str and "<" not in value and is_url(name, value)
+            if is_link and not file_of(name, value):
+                links.add(value)
+            else:
+                others.append(value)
+        if links:
+            self.links[path] = links
+        return others
+
     def _read_list(self, path: str, values: list[Any]) -> None:
         """Read a list as one value, and each field of the mappings in it, such as offers."""
-        name = name_of(path)
-        # URLs are neither prose nor facts, except those of files. A text with tags is no URL.
-        values = [
-            value
-            for value in values
-            if type(value) is not str
-            or "<" in value
-            or not is_url(name, value)
-            or file_of(name, value)
-        ]
-        if not values:
-            self.url_lists.add(path)
+        # URLs are neither prose nor facts, except those of files.
+        others = self._without_links(path, values)
+        if not others:
             return
         columns: dict[str, list[Any]] = {}
-        collect(columns, path, values)
+        collect(columns, path, others)
         for column, cells in list(columns.items()):
             if text := self._text(column, [cell for cell in cells if type(cell) in _TEXTS]):
                 self._prose.append(text)
                 del columns[column]
         if not columns:
             return
-        self.add_fact(path, select(columns, path, values))
+        self.add_fact(path, select(columns, path, others))
         for column, cells in columns.items():
             # Across sites only amounts count, so they need facts of their own.
             if column != path:

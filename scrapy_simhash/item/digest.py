@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from hashlib import blake2b
+from itertools import compress
 from typing import Any
 
 from scrapy_simhash.item.evidence import Evidence
@@ -20,7 +21,7 @@ def digest_of(
     kind: str,
     fields: Mapping[str, Any],
     facts: Mapping[str, Folded],
-    url_lists: Collection[str],
+    links: Mapping[str, set[str]],
     secret: bytes,
 ) -> bytes:
     """Hash an item to 16 bytes.
@@ -31,16 +32,19 @@ def digest_of(
         kind: the name of the item's class.
         fields: its flat fields.
         facts: those of them that are facts, folded.
-        url_lists: those of them that are lists of URLs.
+        links: the URLs in those of them that are lists.
         secret: up to 64 bytes that key the hash.
     """
     parts = dict[str, str]()
     for name, value in fields.items():
         if type(value) is not list:
             parts[name] = _scalar(value, facts.get(name))
-        elif name in url_lists:  # faster; hundreds of URLs are common
-            texts = sorted(set(value))
+        elif name in links:  # faster; hundreds of URLs are common
+            texts = sorted(links[name])
             parts[name] = f"t({','.join(map(str, map(len, texts)))}:{''.join(texts)})"
+            is_other = (type(inner) is not str or inner not in links[name] for inner in value)
+            if others := list(compress(value, is_other)):
+                parts[name] += _inner(name, others)
         else:
             parts[name] = _inner(name, value)
     written = f"{kind}:{_joined(parts)}".encode("utf-8", "surrogatepass")

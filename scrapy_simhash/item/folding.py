@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from scrapy_simhash.features.tokens import listed, normal
 from scrapy_simhash.item.evidence import Evidence
-from scrapy_simhash.item.file_urls import file_of
+from scrapy_simhash.item.links import file_of
 from scrapy_simhash.item.names import Mark, Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number
 from scrapy_simhash.item.times import is_moment, is_weekday, may_be_date, read_date, read_short_date

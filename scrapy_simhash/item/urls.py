@@ -23,8 +23,8 @@ _SPACED_FILE = re.compile(rf"(?:https?|ftp)://[^\s/]+/{_FILE}", re.IGNORECASE)
 _SPACED = re.compile(
     rf"(?:(?:https?|ftp):)?//[^\s/]+/\S.*|\.{{0,2}}/[^/\s].*|{_FILE}", re.IGNORECASE
 )
-# Longer values are data.
-_LONGEST_VALUE = 8192
+#: Longer values are data.
+LONGEST_VALUE = 8192
 # The names of fields that hold the URL of the item, in this order.
 _OWN_NAMES = ("url", "link", "href", "permalink")
 # Words in the names of fields whose URLs lead elsewhere.
@@ -36,7 +36,9 @@ _ELSEWHERE = re.compile(
 # URLs with a host, or with a path from the root.
 _FULL = re.compile(r"(?:https?:)?//[^/?#\x00-\x20]|/(?![/\x00-\x20])")
 # Relative URLs that end in the name of a page, before a query and a fragment.
-_RELATIVE = re.compile(r"(?:[^?#:;%\x00-\x20]*/)?[^/?#:;%\x00-\x20]*[^/?#:;%.\x00-\x20](?:[?#]|\Z)")
+_RELATIVE = re.compile(
+    r"(?:[^?#:;%\x00-\x20]*/)?[^/?#:;%\x00-\x20]*[^/?#:;%.\x00-\x20]/?(?:[?#]|\Z)"
+)
 _NO_PAGE = re.compile(r"(?:javascript|mailto|tel):(?!//)", re.IGNORECASE)
 #: The end of the URL of a picture, a style, or a script.
 MEDIA = re.compile(
@@ -46,7 +48,7 @@ MEDIA = re.compile(
 
 def is_url(name: Name, text: str) -> bool:
     """Whether the value of a field is a URL."""
-    if len(text) > _LONGEST_VALUE:
+    if len(text) > LONGEST_VALUE:
         return False
     if "url" in name.marks:
         return len(text.split()) == 1 or _SPACED.fullmatch(text.strip()) is not None
@@ -65,8 +67,9 @@ def is_page_url(url: str, page_url: str) -> bool:
     """
     if url == page_url:
         return True
-    # Resolving a URL takes a while.
-    if (_FULL.match(url) or _RELATIVE.match(url)) and _lacks_end(url, page_url):
+    # Resolving a URL takes a while, and every URL of the page has its last part.
+    decoded = unquote(url) if "%" in url else url
+    if last_part(page_url) not in decoded and (_FULL.match(url) or _RELATIVE.match(url)):
         return False
     if url[:1] == "#" and (url == "#" or url[1].isalnum()):
         return not _compared(page_url)[3]
@@ -89,18 +92,6 @@ def is_in_url(text: str, url: str) -> bool:
             return True
         start += 1
     return False
-
-
-def is_other_page(value: Any, page_url: str) -> bool:
-    """Whether a value is clearly the URL of a different page: it lacks the end of this page's URL.
-
-    Resolving a URL takes a while, and items with hundreds of links are common.
-    """
-    return type(value) is str and bool(_FULL.match(value)) and _lacks_end(value, page_url)
-
-
-def _lacks_end(url: str, page_url: str) -> bool:
-    return _last_part(page_url) not in (unquote(url) if "%" in url else url)
 
 
 def own_url(fields: Mapping[str, Any], *, page_url: str, key: Sequence[str] | None) -> str | None:
@@ -155,7 +146,7 @@ def _absolute(url: str, page_url: str) -> str:
 
 
 @lru_cache(maxsize=16)
-def _last_part(page_url: str) -> str:
+def last_part(page_url: str) -> str:
     """The last segment of the path, or else the query: every URL of the page has it."""
     _, path, query, _ = _compared(page_url)
     return path.rpartition("/")[2] or query

@@ -1,0 +1,85 @@
+"""The links of items: to files, which count, and to other pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import unquote
+
+from scrapy_simhash.item.names import Name
+from scrapy_simhash.item.urls import LONGEST_VALUE, MEDIA, last_part, place
+
+# The names of fields that hold files.
+_FILES = re.compile(
+    r"(?:^|[._])(?:files?|attachments?|downloads?)(?:_?urls?|_?links?)?$", re.IGNORECASE
+)
+# The URL of a file that people open, not of a part of a page; the group is its path.
+_EXTENSION = (
+    r"\.(?:7z|apk|avi|bz2|csv|deb|djvu|dmg|docx?|epub|exe|flac|gz|iso|m4[abv]|mkv|mobi|mov|mp[34]|"
+    r"msi|od[pst]|og[gv]|pdf|pptx?|ps|rar|rpm|rtf|tar|tgz|wav|webm|xlsx?|xz|zip)"
+)
+_DOWNLOAD = re.compile(
+    rf"(?:(?:https?|ftp):)?+(?://[^/?#]*+)?+([^?#]*{_EXTENSION})(?:[?#]|\Z)", re.IGNORECASE
+)
+_END_OF_FILE = re.compile(rf"{_EXTENSION}(?:[?#]|$)", re.IGNORECASE | re.MULTILINE)
+
+
+# Lines that are links: with a scheme and a host, and any. See `is_url` and `is_page_url`.
+_WHOLE_LINKS = re.compile(r"^https?://[^/?#<\s\x00-\x20][^<\s]*+$", re.IGNORECASE | re.MULTILINE)
+_LINKS = re.compile(
+    r"^(?:(?:(?:https?:)?//[^/?#<\s\x00-\x20]|/(?![/\x00-\x09\x0b-\x20])|(?:javascript|mailto|tel):"
+    r"(?!//))[^<\s]*+|[^?#:;%<\s\x00-\x20]*[^/?#:;%.<\s\x00-\x20]/?(?:[?#][^<\s]*+)?)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+# The links of recent lists, by whether these have names of URLs: a site has the same on each page.
+_KNOWN = (set[str](), set[str]())
+_MOST_KNOWN = 8192
+_LONG = 200  # characters of a link, on average
+
+
+def links_elsewhere(name: Name, values: Sequence[Any], page_url: str) -> set[str]:
+    """Those values of a list that clearly are URLs of other pages, not of files; some may lack.
+
+    They lack the end of the URL of this page. Lists of hundreds of links are common, so a regular
+    expression reads them all at once.
+    """
+    is_of_files = _FILES.search(name.text) is not None
+    if is_of_files or set(map(type, values)) != {str} or max(map(len, values)) > LONGEST_VALUE:
+        return set()
+    texts, known = set(values), _KNOWN["url" in name.marks]
+    links = texts & known
+    if new := texts - links:
+        joined = "\n".join(new)
+        found = new.intersection((_LINKS if "url" in name.marks else _WHOLE_LINKS).findall(joined))
+        if _END_OF_FILE.search(joined):
+            found = {link for link in found if not file_of(name, link)}
+        links |= found
+        if len(known) > _MOST_KNOWN:
+            known.clear()
+        if len(joined) < _LONG * len(new):
+            known |= found
+    last = last_part(page_url)
+    return {link for link in links if last not in (unquote(link) if "%" in link else link)}
+
+
+def file_of(name: Name, url: str) -> str:
+    """The path of the file to which a URL leads; "" if it leads to a page, a picture or the like.
+
+    In a field of files, a URL without the name of a file counts with its query.
+
+    >>> from scrapy_simhash.item.names import name_of
+    >>> file_of(name_of("link"), "https://example.com/2024/gazette.pdf?token=7")
+    '/2024/gazette.pdf'
+    >>> file_of(name_of("file_urls"), "https://example.com/download?id=7")
+    '/download?id=7'
+    """
+    url = url.strip()
+    if match := _DOWNLOAD.match(url):
+        return match[1]
+    if _FILES.search(name.text) and not MEDIA.search(url):
+        path = place(url).rstrip("?")
+        return path[path.find("/") :] if "/" in path else path
+    return ""
