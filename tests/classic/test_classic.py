@@ -225,7 +225,7 @@ def test_python_on_the_page_runs() -> None:
     names: dict[str, object] = {}
     exec(settings, names)
     assert load_scheme(names["SIMHASH_SCHEME"], names["SIMHASH_SCHEME_OPTIONS"]).bits == 64
-    assert len(blocks) == 3
+    assert blocks
     for block in blocks:
         exec(block, names)
 
