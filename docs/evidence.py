@@ -12,20 +12,20 @@ _TABLE = re.compile(r"(?<=<!-- evidence -->\n).*(?=\n<!-- /evidence -->)", re.DO
 
 NAMES = {
     Evidence.AMOUNT: "amount of money",
-    Evidence.CODE: "code, such as AB-12",
-    Evidence.LABEL: "model, edition, season",
+    Evidence.CODE: "code",
+    Evidence.LABEL: "model, edition",
     Evidence.TITLE: "title",
     Evidence.NUMBERED: "numbers in titles of equal words",
     Evidence.DATE: "day",
     Evidence.YEAR: "year of a day",
     Evidence.TIME: "time of day",
     Evidence.NUMBER: "other number",
-    Evidence.FILE: "path of a file",
-    Evidence.TEXT: "other value, such as a town or colour",
+    Evidence.FILE: "file",
+    Evidence.TEXT: "other value, such as a town",
     Evidence.SECTION: "category, tag",
     Evidence.NOTE: "author, summary",
     Evidence.STOCK: "stock",
-    Evidence.STATE: "state, such as views and ranks",
+    Evidence.STATE: "state",
     Evidence.REST: "the item's text beside its page's",
     Evidence.NUMBERS: "number in the text",
     Evidence.PASSAGE: "replaced passage",
@@ -42,14 +42,8 @@ WORDS = {
 _HERE = Relation.SAME_SITE
 COLUMNS = {
     "same site": {_HERE},
-    "one title": {_HERE, Relation.ONE_TITLE, Relation.CLOSE},
     "other view": {_HERE, Relation.VIEW},
-    "translated": {_HERE, Relation.VIEW, Relation.TRANSLATED},
     "other site": {Relation.OTHER_SITE},
-    "other day": {Relation.OTHER_DAY},
-    "page": {_HERE, Relation.OF_PAGE},
-    "version": {Relation.VERSION},
-    "shared": {Relation.SHARED_TEXT},
 }
 
 
