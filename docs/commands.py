@@ -15,10 +15,10 @@ HEAD = """\
 
 `scrapy simhash COMMAND` works in a project, with its settings, and anywhere else with `--database`.
 Each command also takes `--help`, and `-s NAME=VALUE` for a setting. `scrapy simhash --version`
-shows the versions of all that is used, for the report of a bug. Expected errors are one line on
-standard error with exit code 2. JSON is in UTF-8, and its times are in UTC. Tables are as wide as
-the terminal, also in a pipe to a pager. If the database has several namespaces and none is named,
-commands that delete nothing take that of the run they are given, or of the newest one.
+shows the versions of everything that a bug report needs. An expected error is one line on standard
+error, with exit code 2. JSON is in UTF-8, and its times are in UTC. If the database has several
+namespaces and none is named, commands that delete nothing use that of the newest run, or of the run
+that they are given.
 
 | common option | meaning |
 |---|---|
@@ -30,16 +30,16 @@ commands that delete nothing take that of the run they are given, or of the newe
 RECORD = """\
 ## A record
 
-What was decided on an item has the same names everywhere: in the JSON of `drops`, `changes`, `show`
-and `restore --with-original`, in what the report saves, and, as far as they apply, in
-`dedupe --groups`, `SIMHASH_CHANGE_FIELD` and the signals. Unknown values are null.
+A decision on an item has the same names everywhere: in the JSON of `drops`, `changes`, `show` and
+`restore --with-original`, in what the report saves, and, where they apply, in `dedupe --groups`,
+`SIMHASH_CHANGE_FIELD` and the signals. Unknown values are null.
 
 | name | meaning |
 |---|---|
 | {}
 
-`show` and `changes --texts` also have `text_of_original`, and in `difference` the steps from it to
-the text of the item: characters to copy, characters to remove, a text to add.
+`show` and `changes --texts` also have `text_of_original` and `difference`: the steps from that text
+to the text of the item, each with characters to copy, characters to remove, and a text to add.
 """
 
 #: What the names of a record mean.
@@ -73,50 +73,49 @@ NOTES = {
     "try": """\
     scrapy simhash try news -a section=sports --pages 1000 -o sports.html
 
-Crawls into a temporary index, without feeds, other item pipelines, or the project's index, log
-file and `JOBDIR`. Shows the counts, an item for each reason to keep similar ones, a table of
-similarities, and lines for the settings; Ctrl-C shows them early. The plugin need not be enabled.
+It crawls into a temporary index, without feeds and other item pipelines, and without the project's
+index, log file and `JOBDIR`. It shows the counts, an item for each reason to keep similar ones, a
+table of similarities, and lines for the settings. Ctrl-C shows them early. The plugin need not be
+enabled.
 """,
     "drops": """\
     scrapy simhash drops --kept
     scrapy simhash drops --run 12 -o drops.jsonl
 
-A line for each item: its similarity to a stored one, both URLs, and the reason with the values of
-fields that differ. URLs that do not fit are shortened in the middle; `--json` has all of them, and
-the numbers for `restore --id`: a [record](#a-record) a line. An original keeps its URL when a later
-crawl stores a new version.
+It prints a line for each item: its similarity to a stored one, both URLs, and the reason with the
+values that differ. Long URLs are shortened; `--json` has them in full, and the numbers for
+`restore --id`, in a [record](#a-record) a line.
 """,
     "show": """\
     scrapy simhash show https://example.com/print/17
     scrapy simhash show print/17
 
-Looks into all namespaces, unless one is named. If several URLs contain a part, it lists them.
+It looks into all namespaces, unless one is named. If several URLs contain the given part, it lists
+them.
 """,
     "changes": """\
-[Crawl again](recrawls.md#follow-a-site) has examples. Crawls that crashed do not count. New items
-are listed with their present version.
+[Crawl again](recrawls.md#follow-a-site) has examples. Crawls that crashed do not count.
 """,
     "stats": """\
-The namespaces, that of the newest run first, and its last runs with what each checked, kept and
-dropped at its time.
+It shows the namespaces, that of the newest run first, and what its last runs checked, kept and
+dropped.
 """,
     "tune": """\
-Decides again on the newest 50,000 stored items and as many duplicates whose texts are kept, each as
-it was last met, at similarities from 0.7 to 1. A table shows how many items each one drops and
-keeps. Borderline pairs follow, with both URLs, their similarity and the differences of their texts.
+It decides again, at similarities from 0.7 to 1, on the newest 50,000 stored items and as many
+duplicates whose texts are kept. A table shows how many items each similarity drops and keeps.
+Borderline pairs follow, with the differences of their texts. 50,000 documents take about 20 seconds.
 
-It finds pairs as a namespace made for 0.7 does, so it may find more than a crawl: a namespace made
-for 0.9 finds 94 % of the pairs with a similarity of 0.85, 84 % at 0.8, 53 % at 0.7. Print views are
-compared like any other page. 50,000 documents take about 20 seconds.
+It may find more pairs than a crawl, as a namespace made for 0.7 does. A namespace made for 0.9
+finds 94 % of the pairs with a similarity of 0.85, 84 % at 0.8, and 53 % at 0.7.
 """,
     "compare": """\
     scrapy simhash compare may.html june.html
     curl -L https://example.com/june | scrapy simhash compare may.html -
 
-What a crawl would decide on B if it had stored A: "near-duplicates", "different", "different
-items" (the texts are similar, a fact differs) or "not compared". Below are the exact
-similarity, the distance of the fingerprints and the facts of both pages. Files count as pages of
-one site. A file that does not begin with `<` is a text. Pages are not downloaded.
+It says what a crawl would decide on B if it had stored A: "near-duplicates", "different",
+"different items" (the texts are similar, a fact differs) or "not compared". It also shows the exact
+similarity, the distance of the fingerprints, and the facts of both pages. Files count as pages of
+one site. A file that does not begin with `<` is a text. Nothing is downloaded.
 """,
     "restore": """\
     scrapy simhash restore -o back.jsonl                     # everything in quarantine
@@ -124,9 +123,7 @@ one site. A file that does not begin with `<` is a text. Pages are not downloade
     scrapy simhash restore --orphans --since 2030-01-31      # what a crash left without an original
     scrapy simhash restore --id 7926359104819234816          # one, by its number in the report
 
-An item that several crawls dropped is written once. An orphan is an item that was dropped as a
-duplicate of one that was not stored after all.
-An existing file is never overwritten.
+An item that several crawls dropped is written once. An existing file is never overwritten.
 """,
     "dedupe": """\
 [Deduplicate files](feeds.md) has examples, formats and what is compared.
