@@ -103,7 +103,8 @@ dropped.
     "tune": """\
 It decides again, at similarities from 0.7 to 1, on the newest 50,000 stored items and as many
 duplicates whose texts are kept. A table shows how many items each similarity drops and keeps.
-Borderline pairs follow, with the differences of their texts. 50,000 documents take about 20 seconds.
+Borderline pairs follow, with the differences of their texts. 50,000 documents take about 20
+seconds.
 
 It may find more pairs than a crawl, as a namespace made for 0.7 does. A namespace made for 0.9
 finds 94 % of the pairs with a similarity of 0.85, 84 % at 0.8, and 53 % at 0.7.

@@ -15,7 +15,7 @@ from scrapy_simhash.report.html import write_report
 def add_arguments(parser: ArgumentParser) -> None:
     """Add its options."""
     add_database(parser)
-    add_output(parser, None, required=True)
+    add_output(parser, "write the report to FILE", required=True)
     add_run(parser, "open with run N (default: the newest run)")
 
 
