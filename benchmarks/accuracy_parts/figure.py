@@ -100,8 +100,8 @@ def panels_of(text: str) -> list[Panel]:
             [(_share(of_sites[tool][1]), of_sites[tool][4]) for tool in TOOLS],
         ),
         Panel(
-            "Different things, one template",
-            "things lost",
+            "Different items, one template",
+            "items lost",
             [(sum(n for n, _ in lost[tool]) / sum(n for _, n in lost[tool]), "") for tool in TOOLS],
         ),
     ]
