@@ -20,11 +20,10 @@ error, with exit code 2. JSON is in UTF-8, and its times are in UTC. If the data
 namespaces and none is named, commands that delete nothing use that of the newest run, or of the run
 that they are given.
 
-| common option | meaning |
-|---|---|
-| `--database URL` | instead of SIMHASH_DATABASE_URL |
-| `--namespace NAME` | instead of SIMHASH_NAMESPACE |
-| `--json` | print JSON, for programs |
+Options that several commands have:
+- `--database URL`: instead of SIMHASH_DATABASE_URL
+- `--namespace NAME`: instead of SIMHASH_NAMESPACE
+- `--json`: print JSON, for programs
 """
 
 RECORD = """\
@@ -34,9 +33,7 @@ A decision on an item has the same names everywhere: in the JSON of `drops`, `ch
 `restore --with-original`, in what the report saves, and, where they apply, in `dedupe --groups`,
 `SIMHASH_CHANGE_FIELD` and the signals. Unknown values are null.
 
-| name | meaning |
-|---|---|
-| {}
+- {}
 
 `show` and `changes --texts` also have `text_of_original` and `difference`: the steps from that text
 to the text of the item, each with characters to copy, characters to remove, and a text to add.
@@ -134,7 +131,7 @@ An item that several crawls dropped is written once. An existing file is never o
 
 def page() -> str:
     """The page, as Markdown."""
-    names = "\n| ".join(f"`{name}` | {meaning} |" for name, meaning in NAMES.items())
+    names = "\n- ".join(f"`{name}`: {meaning}" for name, meaning in NAMES.items())
     return "\n".join([HEAD, *map(_section, COMMANDS), RECORD.format(names)])
 
 
@@ -153,10 +150,11 @@ def _section(command: str) -> str:
     parts = [f"## {command}\n", f"{purpose[0].upper()}{purpose[1:]}.\n"]
     if command in NOTES:
         parts.append(NOTES[command])
-    if common:
-        parts.append(f"Common options: {', '.join(f'`{name}`' for name in common)}.\n")
+    names = ", ".join(f"`{name}`" for name in common)
     if own:
-        parts += ["| option | meaning |", "|---|---|", *map(_row, own), ""]
+        parts += [f"Options: {names}, and" if names else "Options:", *map(_row, own), ""]
+    else:
+        parts.append(f"Options: {names}.\n")
     return "\n".join(parts)
 
 
@@ -166,7 +164,7 @@ def _row(action: Action) -> str:
     said = [(action.help or "") % vars(action)]
     if action.required and action.option_strings:
         said.append("required")
-    return f"| {', '.join(f'`{name}`' for name in names)} | {'; '.join(filter(None, said))} |"
+    return f"- {', '.join(f'`{name}`' for name in names)}: {'; '.join(filter(None, said))}"
 
 
 if __name__ == "__main__":
