@@ -220,14 +220,11 @@ def test_output_on_the_page_is_real(block: str) -> None:
     assert f"{scheme.explain(text)}\n" == output
 
 
-def test_python_on_the_page_runs() -> None:
-    settings, *blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+def test_settings_on_the_page_are_taken() -> None:
+    (settings,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     names: dict[str, object] = {}
     exec(settings, names)
     assert load_scheme(names["SIMHASH_SCHEME"], names["SIMHASH_SCHEME_OPTIONS"]).bits == 64
-    assert blocks
-    for block in blocks:
-        exec(block, names)
 
 
 def test_every_option_is_on_the_page() -> None:
