@@ -56,7 +56,7 @@ NAMES = {
     "created": "when the decision was made",
     "run": "the run that made it",
     "namespace": "its namespace",
-    "group": "the name of the [group](glossary.md)",
+    "group": "the name of the [group](groups.md)",
     "key": "what identifies the item",
     "listed_by": "the site that lists the item, if its URL is of another site",
     "id": "its number for `restore --id`, as a string; only of a dropped item",
