@@ -103,8 +103,8 @@ duplicates whose texts are kept. A table shows how many items each similarity dr
 Borderline pairs follow, with the differences of their texts. 50,000 documents take about 20
 seconds.
 
-It may find more pairs than a crawl, as a namespace made for 0.7 does. A namespace made for 0.9
-finds 94 % of the pairs with a similarity of 0.85, 84 % at 0.8, and 53 % at 0.7.
+It may find more pairs than a crawl: a namespace made for 0.9 finds 94 % of the pairs with a
+similarity of 0.85, 84 % at 0.8, and 53 % at 0.7.
 """,
     "compare": """\
     scrapy simhash compare may.html june.html

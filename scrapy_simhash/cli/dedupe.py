@@ -89,8 +89,8 @@ def _add_files(parser: ArgumentParser) -> None:
         "--encoding",
         type=checked(text_encoding),
         metavar="NAME",
-        help="of JSON and CSV that are not in UTF-8 and have no byte order mark: gb18030, big5, "
-        "shift_jis, cp1252 or another that Python knows",
+        help="the encoding of JSON and CSV without a byte order mark: gb18030, big5, cp1252 or "
+        "any that Python knows (default: UTF-8)",
     )
     parser.add_argument(
         "--dropped", type=Path, metavar="FILE", help="write the near-duplicates to this file"
@@ -115,17 +115,13 @@ def _add_compared(parser: ArgumentParser) -> None:
     for option, purpose in (
         ("--fields", "compare these fields only (default: SIMHASH_FIELDS or all)"),
         ("--ignore", "irrelevant fields (default: SIMHASH_IGNORE_FIELDS)"),
-        (
-            "--key",
-            "fields that identify an item on its page (default: SIMHASH_KEY, or its address)",
-        ),
+        ("--key", "fields that identify an item on its page (default: SIMHASH_KEY, or its URL)"),
     ):
         parser.add_argument(option, type=_names, metavar="A,B", help=purpose)
     parser.add_argument(
         "--facts",
         choices=("auto", "always", "never"),
-        help="where different facts keep items with similar texts: auto: within a site all facts, "
-        "across sites prices; always; never (default: SIMHASH_FACTS)",
+        help="when different facts keep items with similar texts (default: SIMHASH_FACTS)",
     )
 
 
