@@ -32,11 +32,11 @@ NAMES = {
     Evidence.NAMES: "name replaced throughout",
 }
 WORDS = {
-    Weight.NEVER: "",
-    Weight.REFERENCE: "five digits",
-    Weight.REPLACED: "replaced",
-    Weight.BOTH: "both",
-    Weight.NONE_AT_ALL: "if none",
+    Weight.NEVER: "no",
+    Weight.REFERENCE: "if replaced, and of five digits or more",
+    Weight.REPLACED: "if replaced",
+    Weight.BOTH: "if both have one",
+    Weight.NONE_AT_ALL: "yes, also if the stored item has none",
     Weight.ALWAYS: "yes",
 }
 _HERE = Relation.SAME_SITE
