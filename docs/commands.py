@@ -21,9 +21,6 @@ namespaces and none is named, commands that delete nothing use that of the newes
 that they are given.
 
 Options that several commands have:
-- `--database URL`: instead of SIMHASH_DATABASE_URL
-- `--namespace NAME`: instead of SIMHASH_NAMESPACE
-- `--json`: print JSON, for programs
 """
 
 RECORD = """\
@@ -62,8 +59,12 @@ NAMES = {
     "id": "its number for `restore --id`, as a string; only of a dropped item",
 }
 
-#: The options of the table above: a section names those that its command takes.
-COMMON = ("--database", "--namespace", "--json")
+#: Options of several commands, which their sections do not repeat.
+COMMON = {
+    "--database URL": "instead of SIMHASH_DATABASE_URL",
+    "--namespace NAME": "instead of SIMHASH_NAMESPACE",
+    "--json": "print JSON, for programs",
+}
 
 #: What a command is for and what its output means, beside the table of its options.
 NOTES = {
@@ -131,8 +132,9 @@ An item that several crawls dropped is written once. An existing file is never o
 
 def page() -> str:
     """The page, as Markdown."""
+    common = "".join(map(_common, COMMON))
     names = "\n- ".join(f"`{name}`: {meaning}" for name, meaning in NAMES.items())
-    return "\n".join([HEAD, *map(_section, COMMANDS), RECORD.format(names)])
+    return "\n".join([HEAD + common, *map(_section, COMMANDS), RECORD.format(names)])
 
 
 def parser_of(command: str) -> ArgumentParser:
@@ -142,19 +144,25 @@ def parser_of(command: str) -> ArgumentParser:
     return parser
 
 
+def _common(option: str) -> str:
+    name = option.partition(" ")[0]
+    others = [
+        f"`{command}`"
+        for command in COMMANDS
+        if all(name not in action.option_strings for action in parser_of(command)._actions)
+    ]
+    return f"- `{option}`: {COMMON[option]}; not for {', '.join(others)}\n"
+
+
 def _section(command: str) -> str:
-    actions = parser_of(command)._actions
-    own = [action for action in actions if not {*action.option_strings} & {*COMMON}]
-    common = [name for name in COMMON if any(name in one.option_strings for one in actions)]
+    common = {option.partition(" ")[0] for option in COMMON}
+    own = [one for one in parser_of(command)._actions if not common & {*one.option_strings}]
     purpose = COMMANDS[command]
     parts = [f"## {command}\n", f"{purpose[0].upper()}{purpose[1:]}.\n"]
     if command in NOTES:
         parts.append(NOTES[command])
-    names = ", ".join(f"`{name}`" for name in common)
     if own:
-        parts += [f"Options: {names}, and" if names else "Options:", *map(_row, own), ""]
-    else:
-        parts.append(f"Options: {names}.\n")
+        parts += [*map(_row, own), ""]
     return "\n".join(parts)
 
 
