@@ -229,6 +229,6 @@ def test_settings_on_the_page_are_taken() -> None:
 
 def test_every_option_is_on_the_page() -> None:
     for option in inspect.signature(Keywords).parameters:
-        assert f"| `{option}` |" in PAGE
+        assert f"- `{option}` (" in PAGE
     for name in (*HASHES, *TOKENIZERS, *WEIGHTS):
         assert f'"{name}"' in PAGE
