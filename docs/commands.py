@@ -14,11 +14,10 @@ HEAD = """\
 <!-- Written by docs/commands.py from the parsers of the commands; a test compares the two. -->
 
 `scrapy simhash COMMAND` works in a project, with its settings, and anywhere else with `--database`.
-Each command also takes `--help`, and `-s NAME=VALUE` for a setting. `scrapy simhash --version`
-shows the versions of everything that a bug report needs. An expected error is one line on standard
-error, with exit code 2. JSON is in UTF-8, and its times are in UTC. If the database has several
-namespaces and none is named, commands that delete nothing use that of the newest run, or of the run
-that they are given.
+Each command also takes `--help`, and `-s NAME=VALUE` for a setting. An expected error is one line
+on standard error, with exit code 2. JSON is in UTF-8, and its times are in UTC. If the database has
+several namespaces and none is named, commands that delete nothing use that of the newest run, or of
+the run that they are given.
 
 Options that several commands have:
 """
@@ -104,8 +103,7 @@ duplicates whose texts are kept. A table shows how many items each similarity dr
 Borderline pairs follow, with the differences of their texts. 50,000 documents take about 20
 seconds.
 
-It may find more pairs than a crawl: a namespace made for 0.9 finds 94 % of the pairs with a
-similarity of 0.85, 84 % at 0.8, and 53 % at 0.7.
+At similarities below that of the namespace, it finds more pairs than a crawl of that namespace.
 """,
     "compare": """\
     scrapy simhash compare may.html june.html
