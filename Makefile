@@ -54,8 +54,10 @@ fuzz: $(READY)
 	PYTHONPATH=tests $(BIN)/python -m fuzz.run --minutes $(MINUTES) $(TARGETS)
 
 # All figures of the README and docs/, which quote these files: on an idle machine, in hours. DATA has
-# pages.tar.xz, pairs.jsonl.xz, and the folders of benchmarks/accuracy.py and published.py.
+# pages.tar.xz, pairs.jsonl.xz, and the folders of benchmarks/accuracy.py and published.py. Empty
+# databases with the URLs POSTGRESQL_100000 and so on are filled as well.
 DATA := data
+POSTGRESQL :=
 PAGES := $(DATA)/pages.tar.xz
 figures: $(READY)
 	$(BIN)/python -m pip install --quiet --group benchmark
@@ -77,8 +79,11 @@ figures: $(READY)
 		$(BIN)/python -m benchmarks.text $(PAGES) && \
 		$(BIN)/python benchmarks/fingerprint.py $(DATA)/pairs.jsonl.xz) > benchmarks/crawl.txt
 	(for size in 100000 1000000 10000000; do \
-		$(BIN)/python benchmarks/index.py --size $$size --commands || exit; done; \
+		$(BIN)/python benchmarks/index.py --size $$size --commands || exit; \
+		test -z "$(POSTGRESQL)" || $(BIN)/python benchmarks/index.py --size $$size --commands \
+			--url $(POSTGRESQL)_$$size || exit; done; \
 		$(BIN)/python benchmarks/race.py) > benchmarks/scale.txt
+	$(BIN)/python benchmarks/scale_figure.py benchmarks/scale.txt docs/scale.svg
 
 $(READY): pyproject.toml setup.py $(wildcard scrapy_simhash/native/*.[ch])
 	$(PYTHON) -m venv .venv

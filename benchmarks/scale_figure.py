@@ -2,7 +2,7 @@
 
     python benchmarks/scale_figure.py benchmarks/scale.txt docs/scale.svg
 
-Needs matplotlib.
+Needs matplotlib, of the group "benchmark".
 """
 
 from __future__ import annotations
