@@ -23,7 +23,7 @@ def target(*given: SearchStrategy[Any], examples: int) -> Callable[[Check], Chec
 
     Args:
         given: strategies of the arguments.
-        examples: number of examples of the full profile; the quick one draws fewer.
+        examples: number of examples where hypothesis draws 100; the profiles draw fewer.
     """
     drawn = max(examples * settings.default.max_examples // 100, 1)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-#: Sites of a crawl: 20, and 100 with `--hypothesis-profile=full`.
+#: Sites of a crawl: 20, and 50 with `--hypothesis-profile=full`.
 SITES = profile.default.max_examples
 VISITS = 10
 VALIDATORS = ("etag", "etag", "etag", "weak", "time", "none", "no-store", "vary")

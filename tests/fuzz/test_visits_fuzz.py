@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from visited_sites import Outcome, Thing
 
-#: Sites of a test: 20, and 100 with `--hypothesis-profile=full`.
+#: Sites of a test: 20, and 50 with `--hypothesis-profile=full`.
 SITES = profile.default.max_examples
 VISITS = 4
 
