@@ -59,10 +59,12 @@ class Changes:
     """How a new text differs from an old text.
 
     Attributes:
-        all: the edits in the order of the new text; none if nothing but an end of the old text is
-            missing.
+        all: the edits in the order of the new text; none if the old text has all of its pairs of
+            words, wherever they stand.
         length: the number of words of the shorter text.
         is_cut: whether the old text is longer.
+        is_mixed: whether there are no edits and no cut, but the words are not the same in the same
+            order, as where "the" became "a" and a long text has the new pairs elsewhere.
 
     >>> Changes.of("the goats sail today at ten", "the goats sail today at nine").all
     [WordEdit(new=['ten'], old=['nine'], before='at', after='')]
@@ -71,6 +73,7 @@ class Changes:
     all: Sequence[WordEdit]
     length: float
     is_cut: bool = False
+    is_mixed: bool = False
 
     @classmethod
     def of(cls, new: str, old: str) -> Changes:
@@ -86,11 +89,13 @@ class Changes:
             # A normalised text is never refused.
             parts, new_words, old_words = result  # type: ignore[misc]
             edits = [WordEdit(a.split(), b.split(), *around) for a, b, *around in parts]
-        return cls(edits, min(new_words, old_words), new_words < old_words)
+        is_cut = new_words < old_words
+        is_mixed = not (edits or is_cut) and tokens(new) != tokens(old)
+        return cls(edits, min(new_words, old_words), is_cut, is_mixed)
 
     def __bool__(self) -> bool:
         """Whether the texts differ."""
-        return self.is_cut or bool(self.all)
+        return self.is_cut or self.is_mixed or bool(self.all)
 
     def replaces_passage(self) -> bool:
         """Whether a passage stands in place of a different passage, between the same words."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.db.values import ComparedBy, storable
 from scrapy_simhash.features.shingles import minhash
+from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.index.verdict import ClaimRow, Document
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.plan import Blocks
@@ -150,14 +151,10 @@ def digest_of(document: Document) -> bytes | None:
 
 
 def text_digest_of(document: Document) -> int:
-    """64 bits of a hash of a text's shingles, or of the text; 0 where there is none."""
-    shingles = document.sketch.shingles
-    if shingles is not None:
-        data = shingles.tobytes()
-    elif document.text is not None:
-        data = document.text.encode("utf-8", "surrogatepass")
-    else:
+    """64 bits of a hash of a text's words in their order; 0 where there is no text."""
+    if document.text is None:
         return 0
+    data = " ".join(tokens(document.text)).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "little", signed=True)
 
 

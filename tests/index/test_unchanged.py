@@ -77,6 +77,22 @@ def test_below_the_tolerance_a_number_makes_a_version(
     assert statuses(tmp_path, texts, 0.9) == ["new", status]
 
 
+@pytest.mark.parametrize(
+    ("texts", "status"),
+    [*((texts, "changed") for texts in EDITS), *((texts, "unchanged") for texts in STATES)],
+)
+def test_words_that_a_text_has_elsewhere_make_the_same_difference(
+    tmp_path: Path, texts: tuple[str, str], status: str
+) -> None:
+    # Not even the sets of their pairs of words differ.
+    elsewhere = "\n".join(f"then it {one} again" for one in texts)
+    visits = (
+        {"text": f"{prose(1, 120)}\nthen it {one} again\n{prose(2, 40)}\n{elsewhere}"}
+        for one in texts
+    )
+    assert [verdict.status for verdict in visited(tmp_path, *visits)] == ["new", status]
+
+
 @pytest.mark.parametrize(("ignored", "status"), [(["token"], "unchanged"), ([], "changed")])
 def test_a_field_that_is_ignored_from_now_on_makes_no_version(
     tmp_path: Path, ignored: list[str], status: str
