@@ -271,6 +271,10 @@ def difference(
             return NOT_COMPARED
         if name := _difference_of_texts(changes, relations):
             return name
+        found = changes(with_state=True)
+        is_mixed = other.facts is not None and found is not None and found.is_mixed
+        if is_mixed and (name := conflict(facts, stored, relations)):
+            return name
     if row.page_sketch and other.page_sketch and may_be_one_site(row.url, other.url):
         is_other = containment(row.page_sketch, other.page_sketch) < REST
         return "(rest of the page)" if is_other else None

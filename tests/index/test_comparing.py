@@ -52,6 +52,21 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
+@on_sqlite
+@pytest.mark.parametrize(("price", "kind"), [("19", "duplicate"), ("24", "unique")])
+def test_a_number_keeps_a_text_that_has_it_elsewhere_too(
+    db: Database, price: str, kind: str
+) -> None:
+    index, facts = Index(db), Facts.of({})
+    text = "{article} it costs {price} or so and it costs 24 or so"
+    for number, costs in enumerate(("19", price)):
+        page = text.format(article=article(0, 200), price=costs)
+        url = f"http://a.com/{number}"
+        facts = facts.with_numbers(page)
+        (verdict,) = index.execute([index.document(page, key=url, url=url, facts=facts)])
+    assert verdict.kind == kind
+
+
 @on_every_engine
 def test_while_texts_are_compared_others_write(db: Database) -> None:
     """Also on SQLite, which has one lock for all namespaces, and in the same namespace."""
