@@ -269,11 +269,8 @@ def difference(
     if changes is not None:
         if budget is not None and not budget.allows(row.size + other.size):
             return NOT_COMPARED
-        if name := _difference_of_texts(changes, relations):
-            return name
-        found = changes(with_state=True)
-        is_mixed = other.facts is not None and found is not None and found.is_mixed
-        if is_mixed and (name := conflict(facts, stored, relations)):
+        known = facts if other.facts is not None else stored
+        if name := _difference_of_texts(changes, relations, known, stored):
             return name
     if row.page_sketch and other.page_sketch and may_be_one_site(row.url, other.url):
         is_other = containment(row.page_sketch, other.page_sketch) < REST
@@ -309,10 +306,16 @@ def _relations(
 
 
 def _difference_of_texts(
-    changes: Callable[..., Changes | None], relations: frozenset[Relation]
+    changes: Callable[..., Changes | None],
+    relations: frozenset[Relation],
+    facts: Facts,
+    stored: Facts,
 ) -> str | None:
     """Where two similar texts differ, if that keeps them apart and is not their state."""
     found = changes(with_state=True)
+    if found is not None and found.is_mixed:
+        # Nothing shows where they differ, but whether they have the same numbers in one order.
+        return conflict(facts, stored, relations)
     name = _weighed(found, relations)
     # State takes ten times longer to find than the places that differ.
     return _weighed(changes(), relations) if name and found and found.touches_numbers else name

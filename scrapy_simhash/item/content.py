@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from scrapy_simhash.item.columns import collect, select
 from scrapy_simhash.item.declared import is_canonical, published_first
-from scrapy_simhash.item.digest import digest_of
+from scrapy_simhash.item.digest import digest_of, is_hash_of
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup, is_more
@@ -149,10 +149,10 @@ def read_item(
     reader = _FieldReader(page_url, since, now, fields, frozenset(ignore), page_names, markup)
     reader.read_all(flat_fields)
     url = own_url(flat_fields, page_url=page_url, key=key)
-    if url or (reader.has_page_url and page_url):
-        if key is None:
-            reader.drop_ids_in(url or page_url)
-    else:
+    place = url or (page_url if reader.has_page_url else "")
+    if key is None:
+        reader.drop_ids_of(place)
+    if not place:
         reader.keep_ratings()
     # Without a URL, its state may be all that tells an item from others, such as rows of a table.
     compared = reader.without_state() if url or reader.has_page_url else reader.kept
@@ -259,10 +259,11 @@ class _FieldReader:
             else:
                 self.add_fact(path, value)
 
-    def drop_ids_in(self, url: str) -> None:
-        """Drop the ids of the item that are in its URL, which tell nothing more."""
-        for name in [name for name in self.kept if name_of(name).is_id]:
-            if type(self.kept[name]) in (int, str) and is_in_url(str(self.kept[name]), url):
+    def drop_ids_of(self, url: str) -> None:
+        """Drop ids that the URL has, and hashes of the URL of the item or its page."""
+        for name, value in [*self.kept.items()]:
+            is_in = name_of(name).is_id and type(value) in (int, str) and is_in_url(str(value), url)
+            if is_in or is_hash_of(value, (url, self.page_url)):
                 for fields in (self.kept, self.facts, self.shown):
                     fields.pop(name, None)
 

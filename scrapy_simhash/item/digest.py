@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from hashlib import blake2b
+from collections.abc import Collection, Mapping
+from hashlib import blake2b, md5, sha1, sha256
 from itertools import compress
 from typing import Any
 
@@ -15,6 +15,25 @@ from scrapy_simhash.item.values import Printed
 
 # The URLs of links and images in markup, which its text lacks.
 _TARGET = re.compile(r"""\b(?:href|src)\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
+
+# The usual hashes, by the number of their hexadecimal digits.
+_HASHES = {32: md5, 40: sha1, 64: sha256}
+
+
+def is_hash_of(value: Any, texts: Collection[str]) -> bool:
+    """Whether a value is the MD5, SHA-1 or SHA-256 of a text, in hexadecimal digits.
+
+    >>> is_hash_of("0cc175b9c0f1b6a831c399e269772661", ["a"])
+    True
+    """
+    if type(value) is not str or (make := _HASHES.get(len(value))) is None:
+        return False
+    hashes = (
+        make(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+        for text in texts
+        if text
+    )
+    return value.lower() in hashes
 
 
 def digest_of(

@@ -7,6 +7,7 @@ from base64 import b64encode
 from decimal import Decimal
 from email.utils import format_datetime
 from functools import reduce
+from hashlib import md5, sha1, sha256
 from typing import Any
 
 import pytest
@@ -590,6 +591,19 @@ def test_an_id_that_stands_in_the_url_says_no_more_than_that(name: str, value: A
     # Who names the key tells by it.
     keyed = read_item({name: value, "url": url}, page_url=page, since=0, now=1, key=[name])
     assert keyed.facts.records
+
+
+@pytest.mark.parametrize("name", ["url_id", "_id", "hash"])
+@pytest.mark.parametrize("make", [md5, sha1, sha256])
+def test_a_hash_of_the_url_tells_no_more_than_the_url(name: str, make: Any):
+    pages = ["https://shop.example/p/17", "https://shop.example/p/18"]
+    own = "https://shop.example/p/19"
+    for fields, url in (({}, pages[0]), ({"url": pages[0]}, pages[0]), ({"url": own}, own)):
+        value = make(url.encode()).hexdigest()
+        read = read_item({name: value, **fields}, page_url=pages[0], since=0, now=1)
+        assert not read.facts.records
+        other = read_item({name: value, **fields, "url": own}, page_url=pages[1], since=0, now=1)
+        assert bool(other.facts.records) == (url != own)
 
 
 @pytest.mark.parametrize(
