@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from scrapy_simhash.item.columns import collect, select
 from scrapy_simhash.item.declared import is_canonical, published_first
-from scrapy_simhash.item.digest import digest_of, is_hash_of
+from scrapy_simhash.item.digest import digest_of, is_hash_of, without_place
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup, is_more
@@ -70,8 +70,9 @@ class ItemContent:
             the URL of the page.
         digest: 16 bytes, equal for equal items; None for one that could not be read completely.
             Facts count in their notation. The URL of the page, times during the crawl, the order of
-            fields and lists, and the state of an item that has a URL do not count.
-        has_page_url: whether the item has the URL of its page.
+            fields and lists, and the state of an item that has a URL do not count, nor do more
+            than the sites of URLs if the item has a key.
+        has_page_url: whether the item has the URL of its page, and no key.
         is_empty: whether it has nothing, not even that URL.
         has_more: whether it has no text, but more than facts: markup, data, lists of links.
         published: when the item was published, in epoch seconds, if a field tells it.
@@ -156,6 +157,10 @@ def read_item(
         reader.keep_ratings()
     # Without a URL, its state may be all that tells an item from others, such as rows of a table.
     compared = reader.without_state() if url or reader.has_page_url else reader.kept
+    # A key that is no URL tells an item at all of its URLs, such as those of two sessions.
+    is_keyed = bool(key and url) and not any("url" in name_of(name).marks for name in key or ())
+    if is_keyed:
+        compared = without_place(compared, page_url)
     digest = digest_of(type(item).__name__, compared, reader.facts, reader.links, secret)
     kept, text = reader.kept, reader.text()
     return ItemContent(
@@ -163,7 +168,7 @@ def read_item(
         facts=Facts.of(reader.facts, secret, reader.shown),
         own_url=url,
         digest=None if any(map(reader.wants, unread)) else digest,
-        has_page_url=reader.has_page_url,
+        has_page_url=reader.has_page_url and not is_keyed,
         is_empty=not kept and not reader.has_page_url,
         has_more=not text and any(is_more(name, value) for name, value in kept.items()),
         published=published_first(flat_fields),

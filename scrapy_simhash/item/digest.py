@@ -11,6 +11,7 @@ from typing import Any
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.folding import Folded, fold
 from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.urls import OWN_NAMES, host_of, is_url, site
 from scrapy_simhash.item.values import Printed
 
 # The URLs of links and images in markup, which its text lacks.
@@ -34,6 +35,17 @@ def is_hash_of(value: Any, texts: Collection[str]) -> bool:
         if text
     )
     return value.lower() in hashes
+
+
+def without_place(fields: Mapping[str, Any], page_url: str) -> dict[str, Any]:
+    """The fields with the sites of its own URL and of its page in place of these URLs."""
+    found: dict[str, Any] = {"(site)": site(page_url)}
+    for name, value in fields.items():
+        is_own = (
+            name.casefold() in OWN_NAMES and type(value) is str and is_url(name_of(name), value)
+        )
+        found[name] = (host_of(value) and site(value)) if is_own else value
+    return found
 
 
 def digest_of(

@@ -26,7 +26,7 @@ _SPACED = re.compile(
 #: Longer values are data.
 LONGEST_VALUE = 8192
 # The names of fields that hold the URL of the item, in this order.
-_OWN_NAMES = ("url", "link", "href", "permalink")
+OWN_NAMES = ("url", "link", "href", "permalink")
 # Words in the names of fields whose URLs lead elsewhere.
 _ELSEWHERE = re.compile(
     r"author|avatar|base|brand|canonical|category|company|home|icon|image|img|logo|next|parent|"
@@ -114,7 +114,7 @@ def own_url(fields: Mapping[str, Any], *, page_url: str, key: Sequence[str] | No
             continue
         if not is_page_url(url.strip(), page_url):
             urls[name.casefold()] = _absolute(url.strip(), page_url)
-    for name in _OWN_NAMES:
+    for name in OWN_NAMES:
         if name in urls:
             return urls[name]
     candidates = {

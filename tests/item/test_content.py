@@ -13,7 +13,7 @@ from item_kinds import kinds_of
 
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item import content, prose, urls
-from scrapy_simhash.item.content import ItemContent, read_facts, read_item
+from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
 from scrapy_simhash.item.evidence import Relation
 from scrapy_simhash.item.facts import MAX_FIELDS, RECORD_SIZE, Facts, conflict
 from scrapy_simhash.item.prose import MIN_PROSE
@@ -288,6 +288,26 @@ def test_a_key_identifies_an_item(key: list[str], own_url: str | None) -> None:
 
 
 # All of it
+
+
+@pytest.mark.parametrize(
+    ("key", "is_equal"), [(["sku"], True), (["link"], False), (["sku", "link"], False)]
+)
+@pytest.mark.parametrize("link", ["https://shop.example/p/7?s=1", PAGE, "/p/7?s=1"])
+def test_a_url_tells_a_keyed_item_from_none_but_those_of_a_different_site(
+    key: list[str], is_equal: bool, link: str
+) -> None:
+    def digest(item: dict[str, str], page_url: str) -> bytes | None:
+        return digest_on(read(item, key=key, page_url=page_url), page_url)
+
+    one = digest({"sku": "7", "link": link}, PAGE)
+    page = f"{PAGE}?s=2"
+    other = page if link == PAGE else link.replace("s=1", "s=2")
+    assert (digest({"sku": "7", "link": other}, page) == one) == is_equal
+    assert digest({"sku": "8", "link": other}, page) != one
+    away = "https://other.example/p/7"
+    assert digest({"sku": "7", "link": away}, page) != one
+    assert digest({"sku": "7", "link": away}, away) != one
 
 
 def test_equal_items_have_equal_digests_on_any_page() -> None:
