@@ -103,7 +103,10 @@ def judge(
             similar_here = [match for match in similar_here if match.row.id == newest.row.id]
         return _version(row, (similar_here, similar_here), newest, outdated, rule)
     current_copies = [match for match in copies if visits.is_current(match.row)]
-    if current_copies and not (similar_versions and rule.known == "drop"):
+    if similar_versions and rule.known == "drop":
+        # A version, whatever it is a copy of; unless two lists have the entry.
+        current_copies = [match for match in current_copies if match.row.identity == row.identity]
+    if current_copies:
         return Verdict("duplicate", best(current_copies), status="copy", outdated=outdated)
     if all_versions := versions_here or earlier_versions:
         # Those of the last visit that met it.

@@ -115,6 +115,14 @@ a T price:9 refused
 a T price:9
     changed a price:10>9
 
+# An entry of two lists that changes
+l [e1 T price:9; e2 U], m [e1 T price:9; e3 V]
+    new e1 e2 e3, copy e1
+l [e1 T' price:9; e2 U], m [e1 T' price:9; e3 V]
+    changed e1, copy e1, unchanged e2 e3
+l [e1 T' price:8; e2 U], m [e1 T' price:8; e3 V]
+    changed e1 price:9>8, copy e1, unchanged e2 e3
+
 # An entry alone on its page
 l [e1 T; e2 U; e3 V]
 l [e1 T]
