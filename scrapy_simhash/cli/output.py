@@ -170,7 +170,9 @@ def print_lines(heads: Sequence[str], parts: Iterable[Iterable[Sequence[Any]]]) 
 def _widths(rows: Iterable[Sequence[str]], width: int) -> list[int]:
     """The width of each column, where the table is to have this width; the last takes the rest."""
     *needed, last = (max(map(cell_len, column)) for column in zip(*rows, strict=False))
-    left = width - 2 * len(needed) - min(last, max(_LAST_CELL, width // 4))
+    # Half of the table beside a long cell, a quarter beside two.
+    share = width // (2 * max(1, sum(cells > _LAST_CELL for cells in needed)))
+    left = width - 2 * len(needed) - min(last, max(_LAST_CELL, share))
     fits = (most for most in range(max(needed), _OTHER_CELL, -1) if _total(needed, most) <= left)
     cut = next(fits, _OTHER_CELL)
     widths = [min(one, cut) for one in needed]

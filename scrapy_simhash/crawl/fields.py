@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from ast import literal_eval
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
@@ -27,7 +28,7 @@ class Fields:
 
     def __init__(self, given: Any) -> None:
         if isinstance(given, str):
-            given = [name.strip() for name in given.split(",")]
+            given = _written(given)
         if isinstance(given, Mapping):
             self._of_class = [(_class(kind), _names(names)) for kind, names in given.items()]
         else:
@@ -58,6 +59,16 @@ def irrelevant(kind: type) -> tuple[str, ...]:
     """The fields of an item class that only tell how an item was extracted."""
     is_zyte = any(base.__module__.partition(".")[0] == "zyte_common_items" for base in kind.__mro__)
     return ("metadata",) if is_zyte else ()
+
+
+def _written(given: str) -> Any:
+    """A value given to `-s`: names with commas, or a list or dictionary as in Python or JSON."""
+    if given.strip()[:1] not in ("[", "{"):
+        return [name.strip() for name in given.split(",")]
+    try:
+        return literal_eval(given.strip())
+    except (SyntaxError, ValueError):
+        raise ValueError(f"{given!r} is not a list or dictionary of Python or JSON") from None
 
 
 def _class(given: Any) -> type:

@@ -508,7 +508,7 @@ WRONG = {
     "SIMHASH_COMPARE": "pages",
     "SIMHASH_FACTS": "sometimes",
     "SIMHASH_IGNORE_FIELDS": 7,
-    "SIMHASH_KEY": 7,
+    "SIMHASH_KEY": "['url'",
     "SIMHASH_DATABASE_URL": "nosuch://user:too-short@host/db",
     "SIMHASH_SECRET": "too-short",
     "SIMHASH_TIMEOUTS": 3,

@@ -33,7 +33,19 @@ async def test_a_field_that_no_item_has_is_reported_once(settings, caplog, setti
     )
 
 
-@pytest.mark.parametrize("given", [["url"], ["url.path"], {"scrapy.Item": ["ur1"]}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["url"],
+        ["url.path"],
+        {"scrapy.Item": ["ur1"]},
+        # As given to `-s`.
+        "url, url.path",
+        "['url']",
+        '["url"]',
+        '{"scrapy.Item": ["ur1"]}',
+    ],
+)
 @deferred_f_from_coro_f
 async def test_nothing_is_logged_about_fields_in_use_or_other_items(settings, caplog, given):
     assert await crawled(settings, caplog, SIMHASH_IGNORE_FIELDS=given) == []
