@@ -41,6 +41,10 @@ _QUOTES = (('"', "\\"), ("'", None), ("'", "\\"), (None, None), (None, "\\"))
 _QUOTED = re.compile(r"""^["']|["'\\]$""")
 # Excel writes the delimiter above the header if it is not that of the country.
 _SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n?', re.IGNORECASE)
+# A quotation mark at the beginning of a cell.
+_OPENING = re.compile(r"""[,;\t|\r\n] ?["']""")
+# One at the end of a cell.
+_CLOSING = re.compile(r"""["'](?:[,;\t|\r\n]|\Z)""")
 _UNDECODED = re.compile("[\udc80-\udcff]")
 # In the header of a single column, these are unknown delimiters, or delimiters in quotation marks.
 _SUSPICIOUS = re.compile("[,;\t|^~\x01\x1f]")
@@ -77,7 +81,9 @@ class Dialect(NamedTuple):
             plain = rf"(?:[^{end}\r\n{sign}\\]++|\\.)*+"
             quoted = rf"{sign}(?:[^{sign}\\]++|\\.)*+{close}"
         else:
-            plain = rf"(?!{sign})(?:(?!\\{sign})[^{end}\r\n])*+"
+            # Without quotation marks, a cell may begin with one, but not end with a second one.
+            rest = "" if self.quotechar else rf"[^{end}\r\n]*{sign}(?:[{end}\r\n]|\Z)"
+            plain = rf"(?!{sign}{rest})(?:(?!\\{sign})[^{end}\r\n])*+"
             quoted = rf"{sign}(?:[^{sign}]++|{sign}{sign})*+{close}"
         cell = plain if self.quotechar is None else f"(?:{quoted}|{plain})"
         return (
@@ -181,10 +187,21 @@ class CsvFile(TextFile):
     @cached_property
     def _dialect(self) -> Dialect:
         with self._text() as text:
-            sample = text.read(_SAMPLE)
-        if named := _SEPARATOR.match(sample):
-            return Dialect(named[1])
-        return dialect_of(sample, is_whole=len(sample) < _SAMPLE)
+            sample = part = text.read(_SAMPLE)
+            if named := _SEPARATOR.match(sample):
+                return Dialect(named[1])
+            before = ""
+            # Nothing else shows whether cells are quoted, or begin with an inch or a lone mark.
+            while len(part) == _SAMPLE and not _OPENING.search(part):
+                before, part = part[-_SAMPLE // 2 :], text.read(_SAMPLE)
+            if before:
+                rows = (before + part + text.read(_SAMPLE)).partition("\n")[2]
+                sample = sample[: sample.rfind("\n") + 1] + rows
+            # A mark that is open where the sample ends is one that nothing closes in the rest.
+            last, is_whole = "", True
+            while is_whole and (part := text.read(_SAMPLE)):
+                is_whole, last = not _CLOSING.search(last + part), part[-1]
+        return dialect_of(sample, is_whole=is_whole)
 
     @contextmanager
     def _text(self) -> Iterator[TextIO]:

@@ -158,3 +158,27 @@ def test_any_format_and_dialect_gets_the_same_decisions(folder, items):
         assert kept == expected[1] or (name in DIALECTS and not name.endswith(SURE)), name
         is_copied = len(kept) == len(items) and path.suffix in {".csv", ".jl"}
         assert written == content or not is_copied, name
+
+
+@pytest.mark.parametrize("count", [20, 9000])
+@pytest.mark.parametrize("lone", [[5], [-1], [5, 9], [-5, -2]])
+def test_a_lone_mark_in_a_table_without_quoted_cells_opens_none(tmp_path, count, lone):
+    names = [f"ferry {number}" for number in range(count)]
+    for place in lone:
+        names[place] = f'"{names[place]}'
+    path = tmp_path / "a.csv"
+    path.write_text("id,name,size\n" + "".join(f"{at},{name},1\n" for at, name in enumerate(names)))
+    source = open_source(path)
+    assert [source.item(record)["name"] for record in source.records()] == names
+
+
+@pytest.mark.parametrize("before", [1, 9000])
+def test_a_long_cell_that_is_closed_behind_the_sample_is_one(tmp_path, before):
+    text = "one, two\n" * 20_000
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "id,text\n" + "".join(f"{at},x\n" for at in range(before)) + f'7,"{text}"\n8,y\n'
+    )
+    source = open_source(path)
+    texts = [source.item(record)["text"] for record in source.records()]
+    assert texts[before:] == [text, "y"]
