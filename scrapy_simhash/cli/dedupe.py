@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from contextlib import ExitStack, closing, contextmanager, redirect_stdout, suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
@@ -18,18 +19,21 @@ from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.quality import criteria_of
 from scrapy_simhash.corpus.workers import Sketcher
-from scrapy_simhash.crawl.fields import Fields
+from scrapy_simhash.crawl.fields import Fields, UnusedFieldCheck
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.durable import open_new
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader, PageReader
 from scrapy_simhash.feed.encodings import NAME_IT, text_encoding
 from scrapy_simhash.feed.files import find_files, identity_of, is_table, open_source
-from scrapy_simhash.feed.source import FeedError, Source
+from scrapy_simhash.feed.source import FeedError, RecordError, Source
 from scrapy_simhash.feed.warc import WarcFile
 from scrapy_simhash.index.words import field_label, kept_in_words
 from scrapy_simhash.item.irrelevant import has_meaning
 from scrapy_simhash.visible import plural, shortened, visible
+
+# Items of each file that are looked at for the fields that options name.
+_FIRST_ITEMS = 20
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -148,6 +152,7 @@ def run(project: Project, options: Namespace) -> int:
         if targets.stream is not None:
             stack.enter_context(redirect_stdout(sys.stderr))
         sketcher = _sketcher(project, options, [*reference, *sources])
+        unused = _unused_fields(options, sources)
         with _shown() as advance:
             given = {"workers": options.workers, "references": len(reference)}
             counts = dedupe_corpus(sketcher, targets, **given, advance=advance)
@@ -155,6 +160,8 @@ def run(project: Project, options: Namespace) -> int:
             targets.stream.flush()
         problems = [_renamed(problem, spooled) for problem in counts.problems]
         _print(counts._replace(problems=problems), options)
+        for line in unused:
+            print(f"scrapy simhash dedupe: {visible(line)}", file=sys.stderr)
     return 3 if counts.rejected or counts.unreadable else 0
 
 
@@ -283,6 +290,23 @@ def _compared_fields(settings: Settings, options: Namespace) -> ComparedFields:
     group = [settings.group_field.name] if settings.group_field else []
     only, key = chosen(options.fields, settings.fields), chosen(options.key, settings.key)
     return ComparedFields(only, [*ignore, *group], key)
+
+
+def _unused_fields(options: Namespace, sources: Sequence[Source]) -> list[str]:
+    """Tell which options name fields that none of the first items has."""
+    lines = list[str]()
+    named = {name: getattr(options, name) for name in ("fields", "ignore", "key")}
+    given = {f"--{name}": Fields(value) for name, value in named.items() if value}
+    check = UnusedFieldCheck(tell=lines.append, **given)
+    for source in sources if given else ():
+        if isinstance(source, WarcFile):
+            continue
+        with closing(source.records()) as records:
+            for record in islice(records, _FIRST_ITEMS):
+                with suppress(RecordError):
+                    check.see(source.item(record))
+    check.report()
+    return lines
 
 
 @contextmanager

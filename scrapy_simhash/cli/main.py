@@ -19,7 +19,7 @@ from argparse import (
 from collections.abc import Collection
 from io import TextIOWrapper
 from keyword import iskeyword
-from typing import Any
+from typing import Any, NoReturn
 
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, NotFound, SettingError
 from scrapy_simhash.loading import import_large
@@ -89,10 +89,10 @@ def parse_options(
 
         close = get_close_matches(command, COMMANDS, 1)
         hint = f"did you mean {close[0]!r}?" if close else f"{prog} --help lists them"
-        parser.error(f"there is no command {command!r}; {hint}")
+        parser.exit(2, f"{prog}: there is no command {command!r}; {hint}\n")
     if command not in names:
-        parser.error(f"{command!r} needs Scrapy: scrapy simhash {command}")
-    own = ArgumentParser(prog=f"{prog} {command}", description=COMMANDS[command])
+        parser.exit(2, f"{prog}: {command!r} needs Scrapy: scrapy simhash {command}\n")
+    own = _Parser(prog=f"{prog} {command}", description=COMMANDS[command])
     own.add_argument(
         "-s",
         "--set",
@@ -105,6 +105,12 @@ def parse_options(
     )
     module_of(command).add_arguments(own)
     return own.parse_args(rest, Namespace(command=command))
+
+
+class _Parser(ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Exit with one line; the usage of a command may have ten."""
+        self.exit(2, f"{self.prog}: {message}; {self.prog} --help lists the options\n")
 
 
 def name_and_value(given: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from ast import literal_eval
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 from scrapy_simhash.loading import load_object
@@ -90,9 +90,12 @@ def _names(given: Any) -> tuple[str, ...]:
 
 
 class UnusedFieldCheck:
-    """Warns once about field names in settings that none of the first items of a crawl has."""
+    """Tells once about field names in settings that none of the first items has."""
 
-    def __init__(self, **settings: Fields | None) -> None:
+    def __init__(
+        self, *, tell: Callable[[str], None] = logger.warning, **settings: Fields | None
+    ) -> None:
+        self._tell = tell
         self._fields = {name: fields for name, fields in settings.items() if fields is not None}
         self._wanted: dict[str, set[str]] = {name: set() for name in self._fields}
         # A dict keeps the order.
@@ -105,15 +108,17 @@ class UnusedFieldCheck:
             return
         for setting, fields in self._fields.items():
             self._wanted[setting].update(fields.of(item))
-        from itemadapter import ItemAdapter  # noqa: PLC0415  (slow, it imports pydantic)
+        if type(item) is not dict:
+            from itemadapter import ItemAdapter  # noqa: PLC0415  (slow, it imports pydantic)
 
-        self._found |= dict.fromkeys(map(str, ItemAdapter(item).field_names()))
+            item = ItemAdapter(item).field_names()
+        self._found |= dict.fromkeys(map(str, item))
         self._left -= 1
         if not self._left:
             self.report()
 
     def report(self) -> None:
-        """Warn of the fields that were not found; also at the end of a crawl of fewer items."""
+        """Tell about the fields that were not found; also after fewer items."""
         self._left = 0
         for setting, wanted in self._wanted.items() if self._found else ():
             # Of a path the first part is the field.
@@ -123,11 +128,10 @@ class UnusedFieldCheck:
                 if name.partition(".")[0] not in self._found and name not in self._found
             ]
             if unused:
-                logger.warning(
-                    "%s names fields that none of the first items has: %s. Their fields are %s",
-                    setting,
-                    ", ".join(map(repr, unused)),
-                    shortened(", ".join(self._found), 1000),
+                found = shortened(", ".join(self._found), 1000)
+                self._tell(
+                    f"{setting} names fields that none of the first items has: "
+                    f"{', '.join(map(repr, unused))}. Their fields are {found}"
                 )
         self._wanted.clear()
 

@@ -92,6 +92,22 @@ def dedupe_items(call, tmp_path):
     return run
 
 
+@pytest.mark.parametrize("option", ["fields", "ignore", "key"])
+def test_a_field_that_no_item_has_is_told_in_a_line(call, tmp_path, option):
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(jsonl([{"title": "One", "text": "short"}, {"title": "Two", "ur1": "x"}]))
+    for output, given, told in (("a", "title,no.name", ["'no.name'"]), ("b", "title,ur1", [])):
+        code, _, err = call(
+            "dedupe", source, "-o", tmp_path / f"{output}.csv", f"--{option}", given
+        )
+        assert code == 0
+        assert err.splitlines() == [
+            f"scrapy simhash dedupe: --{option} names fields that none of the first items has: "
+            f"{names}. Their fields are title, text, ur1"
+            for names in told
+        ]
+
+
 @pytest.mark.parametrize("empty", [{"text": ""}, {"text": None, "tags": []}, {}])
 def test_empty_items_are_kept_and_counted_as_such(dedupe_items, empty):
     kept, counts = dedupe_items([{"text": "short"}] * 3 + [empty] * 2)
