@@ -23,8 +23,8 @@ from scrapy_simhash.index.rule import Rule, fingerprint_distance
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match
 from scrapy_simhash.index.words import difference_in_words
-from scrapy_simhash.item.content import short
 from scrapy_simhash.item.urls import same_site
+from scrapy_simhash.item.values import short
 from scrapy_simhash.report.difference import difference
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.text.html import decode, parse_html

@@ -16,7 +16,6 @@ from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.corpus.workers import ADDRESS
 from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import Changes, WordEdit
-from scrapy_simhash.item.content import short
 from scrapy_simhash.item.facts import NUMBERS_OF_TEXT
 from scrapy_simhash.item.irrelevant import (
     LEAST,
@@ -27,6 +26,7 @@ from scrapy_simhash.item.irrelevant import (
     is_one_page,
 )
 from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.values import short
 
 #: Reasons that are named, the most frequent ones.
 MOST_REASONS = 10

@@ -26,14 +26,10 @@ from scrapy_simhash.item.urls import (
     same_site,
     site,
 )
-from scrapy_simhash.item.values import Printed, flat, read_fields
+from scrapy_simhash.item.values import SHOWN, Printed, flat, read_fields
 
 # Seconds by which clocks may differ.
 _SLACK = 60.0
-# Short values of an item that are kept to be shown.
-_SHOWN = 32
-# Characters of such a value.
-_LONGEST_SHOWN = 120
 # Characters of a value in which tags do not matter.
 _SHORT = 64
 _TEXTS = (str, Printed)
@@ -155,12 +151,8 @@ def read_item(
         reader.drop_ids_of(place)
     if not place:
         reader.keep_ratings()
-    # Without a URL, its state may be all that tells an item from others, such as rows of a table.
-    compared = reader.without_state() if url or reader.has_page_url else reader.kept
-    # A key that is no URL tells an item at all of its URLs, such as those of two sessions.
     is_keyed = bool(key and url) and not any("url" in name_of(name).marks for name in key or ())
-    if is_keyed:
-        compared = without_place(compared, page_url)
+    compared = reader.compared(has_url=bool(url) or reader.has_page_url, is_keyed=is_keyed)
     digest = digest_of(type(item).__name__, compared, reader.facts, reader.links, secret)
     kept, text = reader.kept, reader.text()
     return ItemContent(
@@ -230,10 +222,15 @@ class _FieldReader:
             return self._prose[0]
         return "\n".join(sorted(set(self._prose), key=lambda text: (-len(text), text)))
 
-    def without_state(self) -> dict[str, Any]:
-        """What belongs to the item, without its state."""
-        states = {name for name, fact in self.facts.items() if fact.kind == Evidence.STATE}
-        return {name: value for name, value in self.kept.items() if name not in states}
+    def compared(self, *, has_url: bool, is_keyed: bool) -> dict[str, Any]:
+        """What tells whether two items are equal."""
+        fields = self.kept
+        if has_url:
+            # Else its state may be all that tells an item from others, such as rows of a table.
+            states = {name for name, fact in self.facts.items() if fact.kind == Evidence.STATE}
+            fields = {name: value for name, value in fields.items() if name not in states}
+        # A key that is no URL tells an item at all of its URLs, such as those of two sessions.
+        return without_place(fields, self.page_url) if is_keyed else fields
 
     def wants(self, name: str) -> bool:
         """Whether a field of the first level, or a field inside it, is to be read."""
@@ -378,7 +375,7 @@ class _FieldReader:
         folded = fold(name_of(name), value)
         if folded is not None and folded.kind >= at_least:
             self.facts[name] = folded
-            if len(self.shown) < _SHOWN:
+            if len(self.shown) < SHOWN:
                 self.shown[name] = value
 
     def _text(self, path: str, values: list[str | Printed]) -> str:
@@ -396,11 +393,3 @@ class _FieldReader:
         text = text.strip()
         is_json = text[:1] + text[-1:] in ("{}", "[]") and '"' in text
         return "" if is_json or is_encoded(text) or is_url(name, text) else text
-
-
-def short(value: Any) -> str:
-    """A value as text for people, shortened."""
-    if type(value) is list:
-        value = ", ".join(map(short, value[:_SHOWN]))
-    text = str(value)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"

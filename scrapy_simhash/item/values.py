@@ -24,6 +24,11 @@ _SCALARS = frozenset({str, bool, float, NoneType, bytes, dt.date, dt.time, dt.ti
 # Characters of a dotted name; a longer one ends in a hash.
 _LONGEST_NAME = 256
 
+#: Short values of an item that are kept to be shown.
+SHOWN = 32
+# Characters of such a value.
+_LONGEST_SHOWN = 120
+
 
 @dataclass(frozen=True, slots=True)
 class Printed:
@@ -214,3 +219,11 @@ def _is_item(value: Any) -> bool:
     from itemadapter import ItemAdapter  # noqa: PLC0415
 
     return bool(ItemAdapter.is_item(value))
+
+
+def short(value: Any) -> str:
+    """A value as text for people, shortened."""
+    if type(value) is list:
+        value = ", ".join(map(short, value[:SHOWN]))
+    text = str(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
