@@ -9,6 +9,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
+from math import floor
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -219,8 +220,11 @@ def format_distance(value: int | None, bits: int) -> str:
 
 
 def format_similarity(similarity: float, *, estimated: bool) -> str:
-    """A similarity, with "about" if it is an estimate."""
-    return f"{'about ' if estimated else ''}{similarity:.2f}"
+    """A similarity, with "about" if it is an estimate; rounded down, as in the report.
+
+    So texts that differ in a word of thousands are not shown as equal.
+    """
+    return f"{'about ' if estimated else ''}{floor(similarity * 100 + 1e-6) / 100:.2f}"
 
 
 class Piece(NamedTuple):

@@ -54,3 +54,10 @@ def test_of_two_urls_that_are_cut_the_difference_is_shown(capsys, monkeypatch, u
     monkeypatch.setattr(output, "_widths", lambda *_: [18, 18, 20])
     output.print_lines(("item", "similar to", "reason"), [[(*urls, "equal texts")]])
     assert capsys.readouterr().out.splitlines()[1] == f"{shown[0]:18}  {shown[1]:18}  equal texts"
+
+
+@pytest.mark.parametrize(
+    ("similarity", "shown"), [(1.0, "1.00"), (0.9994, "0.99"), (0.9, "0.90"), (0.29, "0.29")]
+)
+def test_only_equal_texts_have_a_similarity_of_1(similarity, shown):
+    assert output.format_similarity(similarity, estimated=False) == shown
