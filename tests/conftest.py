@@ -82,7 +82,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 # However busy the machine is. `--hypothesis-profile=full` draws half as many examples as
 # hypothesis does by itself, which takes minutes less; tests that need more or fewer say by what
-# factor. `make fuzz` draws for as long as it is told.
+# factor. `make fuzz` draws for as many minutes as it is given.
 settings.register_profile("quick", deadline=None, max_examples=20)
 settings.register_profile("full", deadline=None, max_examples=50)
 settings.load_profile("quick")
