@@ -90,7 +90,7 @@ class Changes:
             parts, new_words, old_words = result  # type: ignore[misc]
             edits = [WordEdit(a.split(), b.split(), *around) for a, b, *around in parts]
         is_cut = new_words < old_words
-        is_mixed = not (edits or is_cut) and tokens(new) != tokens(old)
+        is_mixed = not (edits or is_cut or new == old) and tokens(new) != tokens(old)
         return cls(edits, min(new_words, old_words), is_cut, is_mixed)
 
     def __bool__(self) -> bool:

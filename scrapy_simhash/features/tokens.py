@@ -124,7 +124,7 @@ def tokens(text: str) -> list[str]:
     ['goats', 'at', 'sea', '海', '上']
     """
     if text.isascii():
-        return [token for token in _fold_ascii(text).decode().split("\0") if token]
+        return _fold_ascii(text).replace(b"\0", b" ").decode().split()
     if (core := native.core) is not None:
         joined = core.tokens(text, fold_table(), False)
         if joined is None:
