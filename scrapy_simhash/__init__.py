@@ -18,6 +18,7 @@ from scrapy_simhash.exceptions import (
 if TYPE_CHECKING:
     from scrapy_simhash.crawl.components import (
         Addon,
+        SimhashConditionalMiddleware,
         SimhashDownloaderMiddleware,
         SimhashLogStats,
         SimhashPipeline,
@@ -42,6 +43,7 @@ __all__ = [
     "NearDuplicateItem",
     "Rule",
     "SettingError",
+    "SimhashConditionalMiddleware",
     "SimhashDownloaderMiddleware",
     "SimhashLogStats",
     "SimhashPipeline",
@@ -61,6 +63,7 @@ _MODULES = {
     "Match": "index.verdict",
     "NearDuplicateItem": "crawl.stats",
     "Rule": "index.rule",
+    "SimhashConditionalMiddleware": "crawl.components",
     "SimhashDownloaderMiddleware": "crawl.components",
     "SimhashLogStats": "crawl.components",
     "SimhashPipeline": "crawl.components",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +15,8 @@ from typing import Literal
 from loopback import prose
 
 #: What a server tells of the version of a page: nothing, or only a time, or "false": it calls
-#: every page unmodified that has an ETag.
-Validator = Literal["etag", "weak", "time", "none", "false", "no-store", "vary"]
+#: every page unmodified that has an ETag; "broken" even if nobody asks.
+Validator = Literal["etag", "weak", "time", "none", "false", "no-store", "vary", "broken"]
 
 #: A while ago: a time of modification that is just over identifies nothing.
 _EPOCH = 1_790_000_000
@@ -31,6 +32,8 @@ class ValidPage:
     status: int = 200
     redirect: str = ""
     version: int = 0
+    #: Half of the body is sent: of its "gzip", or without changing its "length".
+    cut: Literal["", "gzip", "length"] = ""
 
     def body(self) -> bytes:
         links = "".join(f'<li><a href="{link}">{link}</a></li>' for link in self.links)
@@ -90,10 +93,16 @@ def serve_validated(site: ValidatedSite) -> Iterator[str]:
             }
             site.answers.append(Answer(path, status, given))
             self.send_response(status)
+            if status == 200 and page and page.cut:
+                whole = gzip.compress(body) if page.cut == "gzip" else body
+                headers |= {"Content-Encoding": "gzip"} if page.cut == "gzip" else {}
+                body = whole[: len(whole) // 2]
+                self.close_connection = True
             for name, value in headers.items():
                 self.send_header(name, value)
             if status != 304:
-                self.send_header("Content-Length", str(len(body)))
+                is_short = page and page.cut == "length"
+                self.send_header("Content-Length", str(len(body) * (2 if is_short else 1)))
             self.end_headers()
             self.wfile.write(body)
 
@@ -142,4 +151,5 @@ def respond(page: ValidPage | None, given) -> tuple[int, dict[str, str], bytes]:
     is_same = asked is not None and (page.validator == "false" or headers.get("ETag") == asked)
     if asked is None and (time := given.get("If-Modified-Since")) is not None:
         is_same = headers.get("Last-Modified") == time
+    is_same |= page.validator == "broken"
     return (304, headers, b"") if is_same else (200, headers, body)

@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--url",
         metavar="PATTERN",
-        help="only what was found at such URLs; * stands for anything",
+        help="only the items and known pages with such URLs; * stands for anything",
     )
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     parser.add_argument(
@@ -65,9 +65,10 @@ def _forget(project: Project, options: Namespace) -> None:
         index = project.settings.open_index(namespace.database, namespace.name)
         with working("Searching"):
             part = PartOfSite(index, options.url)
-        counts = {"item": part.claims, "duplicate": part.duplicates, "page": part.pages}
-        named = [f"{len(one):,} {plural(len(one), what)}" for what, one in counts.items()]
-        found = f"{named[0]}, {named[1]} and {named[2]}"
+        counts = {"item": part.claims, "page": part.pages}
+        found = " and ".join(
+            f"{len(one):,} {plural(len(one), what)}" for what, one in counts.items()
+        )
         if any(counts.values()):
             _confirm(options, f"Forget {found} of {shortened(namespace.name)}?")
             with working("Deleting"):

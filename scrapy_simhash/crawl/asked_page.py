@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import zlib
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -13,31 +13,14 @@ from scrapy.http import Response
 
 from scrapy_simhash.crawl.checks import Revisit
 from scrapy_simhash.crawl.settings import DAY
-from scrapy_simhash.crawl.stored_request import Plain, StoredRequests, are_same
+from scrapy_simhash.crawl.stored_request import ASKED, Plain, StoredRequests
 from scrapy_simhash.crawl.tracking import is_item
-from scrapy_simhash.index.pages import (
-    KnownPage,
-    PageRow,
-    PageVisit,
-    pack_numbers,
-    pack_request,
-    unpack_request,
-)
+from scrapy_simhash.index.pages import KnownPage, PageRow, PageVisit, pack_numbers, pack_request
 from scrapy_simhash.index.verdict import Verdict
-
-#: In the meta of a request that waits: the identity of the page that led to it.
-SCHEDULED = "simhash_scheduled"
-
-#: The headers that make a request conditional.
-CONDITIONS = ("If-None-Match", "If-Modified-Since")
 
 #: "adaptive" asks again after so many seconds: at first, and at most.
 _FIRST_INTERVAL = 3600
 _LAST_INTERVAL = 30 * DAY
-
-#: A page that was not modified at all visits since it was read is read at this one; one that was
-#: gone is then forgotten, as all pages that may still link to it have been read.
-_TENTH = 10
 
 #: Longer values of ETag are not kept.
 _LONGEST_TAG = 1000
@@ -56,29 +39,29 @@ class AskedPage:
     Attributes:
         identity: the hash of its request.
         plain: its request.
-        parent: the identity of the page that led to it.
+        depth: how many links lead to it.
         stored: tells which requests can be made again.
         known: what is known of it.
-        is_only_known: whether it is asked for only because it is known.
-        conditions: the headers that were added to its request.
-        is_answered: whether its callback gets a response.
+        may_stay: whether it is left unread if its server calls it unmodified.
         is_sound: whether it need not be read again, if it stays as it is.
+        conditions: the headers that were added to its request.
     """
 
     identity: int
     plain: Plain
-    parent: int
+    depth: int
     stored: StoredRequests
-    known: KnownPage | None = None
-    is_only_known: bool = False
-    conditions: dict[str, str] = field(default_factory=dict)
-    is_answered: bool = False
+    known: KnownPage | None
+    may_stay: bool = False
     is_sound: bool = True
+    conditions: dict[str, str] = field(default_factory=dict)
     _is_unchanged: bool = True
     _etag: str | None = None
     _modified: str | None = None
     _size: int = 0
     _url: str = ""
+    # The body, if it is compressed.
+    _packed: bytes = b""
     _has_links: bool = False
     _has_ended: bool = False
     _waiting: int = 0
@@ -88,23 +71,35 @@ class AskedPage:
     _namespace: int = 0
     _process: str | None = None
 
+    def add_conditions(self, request: Request) -> None:
+        """Ask its server whether it was modified, unless it is to be read."""
+        if not self.may_stay or self.known is None or self.known.is_due or has_conditions(request):
+            return
+        if etag := self.known.row.etag:
+            plain = _COMPRESSED.sub("", etag)
+            self.conditions["If-None-Match"] = etag if plain == etag else f"{etag}, {plain}"
+        if modified := self.known.row.modified:
+            self.conditions["If-Modified-Since"] = modified
+        request.headers.update(self.conditions)
+
     def drop_conditions(self, request: Request) -> None:
-        """Remove the conditions from a request, so that no copy of it carries them on."""
+        """Remove the conditions from its request, so that no copy of it carries them on."""
         for name in self.conditions:
             request.headers.pop(name, None)
 
     def read(self, request: Request, response: Response) -> None:
-        """Note the response that the callback gets."""
-        self.is_answered, self._url = True, response.url
-        headers = response.headers
-        length = _text(headers, "Content-Length") or ""
-        self._size = int(length) if re.fullmatch("[0-9]{1,9}", length) else len(response.body)
-        control, vary = (_text(headers, name) or "" for name in ("Cache-Control", "Vary"))
+        """Note the response that the callback gets, as it was downloaded."""
+        self._url, self._size = response.url, len(response.body)
+        names = ("ETag", "Last-Modified", "Date", "Cache-Control", "Vary", "Content-Encoding")
+        etag, modified, date, control, vary, encoding = (
+            (response.headers.get(name) or b"").decode("latin-1") for name in names
+        )
+        self.is_sound &= not {"dataloss", "partial"}.intersection(response.flags)
+        self._packed = response.body if encoding in {"gzip", "x-gzip", "deflate"} else b""
         is_for_all = "no-store" not in control.lower() and vary.strip() != "*"
         if is_for_all and not any(request.meta.get(name) for name in _BROWSERS):
-            etag, modified = _text(headers, "ETag"), _text(headers, "Last-Modified")
-            self._etag = etag if etag and len(etag) <= _LONGEST_TAG else None
-            self._modified = modified if _is_over(modified, _text(headers, "Date")) else None
+            self._etag = etag if 0 < len(etag) <= _LONGEST_TAG else None
+            self._modified = modified if _is_over(modified, date) else None
 
     def see(self, output: Any) -> None:
         """Note what the callback yields."""
@@ -112,16 +107,17 @@ class AskedPage:
             self._waiting += 1
         elif output is not None:
             self._has_links = True
-            output.meta[SCHEDULED] = self.identity
             if self.is_sound:
                 # A page that is tried again has not shown what it has.
                 is_retry = output.dont_filter and output.url == self._url
                 self.is_sound = not is_retry and self.stored.is_storable(output)
+            output.meta[ASKED] = {}
 
     def end(self, *, well: bool) -> bool:
         """Note that the callback has ended; whether everything is settled."""
         self._has_ended = True
-        self.is_sound &= well
+        self.is_sound &= well and _is_whole(self._packed)
+        self._packed = b""
         return not self._waiting
 
     def settle(self, verdict: Verdict | None, *, is_safe: bool) -> bool:
@@ -141,13 +137,20 @@ class AskedPage:
         return self._has_ended and not self._waiting
 
     def visit(self) -> PageVisit:
-        """What is recorded of a page that was read."""
-        if not self.is_sound:
-            return self.failed()
-        is_unchanged = self.known is not None and self._is_unchanged
-        row = self._row()._replace(
+        """What is recorded of a page that was read, or has to be read again."""
+        row = PageRow(
+            identity=self.identity,
+            size=self._size,
+            depth=self.depth,
+            request=pack_request(self.plain),
+        )
+        if not (self.is_sound and self._has_ended):
+            before = self.known.row if self.known else row
+            row = row._replace(namespace=before.namespace, claims=before.claims)
+            return PageVisit(row._replace(copies=before.copies), "failed")
+        row = row._replace(
             namespace=self._namespace,
-            interval=self._longer() if is_unchanged else _FIRST_INTERVAL,
+            interval=self._longer() if self._is_unchanged else _FIRST_INTERVAL,
             has_links=self._has_links,
             etag=self._etag,
             modified=self._modified,
@@ -156,54 +159,20 @@ class AskedPage:
         )
         return PageVisit(row, "read", self._process)
 
-    def unmodified(self, *, asked: bool = True) -> PageVisit:
-        """What is recorded of a known page that is as it was, or is not asked for."""
-        assert self.known is not None  # noqa: S101 - for the checker of types
-        row = self.known.row._replace(is_only_known=self.is_only_known)
-        if asked:
-            row = row._replace(interval=self._longer(), visits=row.visits + 1)
-        return PageVisit(row, "unmodified" if asked else "left_out", self.known.process)
-
-    def failed(self, *, is_gone: bool = False) -> PageVisit:
-        """What is recorded of a page that has to be read again."""
-        before = self.known.row.visits if self.known and not self.known.row.size else 0
-        visits = before + 1 if is_gone else 0
-        row = self._row()._replace(visits=visits, size=0 if is_gone else max(1, self._size))
-        return PageVisit(row, "forgotten" if visits >= _TENTH else "failed")
+    def unmodified(self, known: KnownPage) -> PageVisit:
+        """What is recorded of a known page that is as it was."""
+        row = known.row._replace(depth=self.depth, interval=self._longer())
+        return PageVisit(row, "unmodified", known.process)
 
     def is_late(self) -> bool:
         """Whether a page has changed that was called unmodified until it had to be read."""
-        was_due = self.known is not None and self.known.row.visits >= _TENTH - 1
+        known = self.known
+        was_due = known is not None and known.is_due and known.is_old and known.is_trusted
         return was_due and not self._is_unchanged
-
-    def _row(self) -> PageRow:
-        return PageRow(
-            identity=self.identity,
-            size=self._size,
-            parent=self.parent,
-            is_only_known=self.is_only_known,
-            request=pack_request(self.plain),
-        )
 
     def _longer(self) -> int:
         before = self.known.row.interval if self.known else 0
         return min(max(_FIRST_INTERVAL, 2 * before), _LAST_INTERVAL)
-
-
-def may_stay(asked: AskedPage, *, depth_counts: bool) -> bool:
-    """Whether a page need not be read if it was not modified."""
-    known = asked.known
-    if known is None or not known.is_trusted or not asked.is_sound:
-        return False
-    if asked.is_only_known:
-        return True
-    try:
-        before = unpack_request(known.row.request)
-    except ValueError:
-        return False
-    # Where it is nearer to the start than before, more of its links are followed.
-    depth, then = (plain.get("meta", {}).get("depth", 0) for plain in (asked.plain, before))
-    return are_same(asked.plain, before) and not (depth_counts and depth < then)
 
 
 def is_early(known: KnownPage, mode: Revisit) -> bool:
@@ -214,29 +183,28 @@ def is_early(known: KnownPage, mode: Revisit) -> bool:
     return known.age < (row.interval if mode == "adaptive" else mode)
 
 
-def conditions(row: PageRow) -> dict[str, str]:
-    """The headers that ask whether a page was modified; none if it is to be read."""
-    headers = {}
-    if row.etag:
-        plain = _COMPRESSED.sub("", row.etag)
-        headers["If-None-Match"] = row.etag if plain == row.etag else f"{row.etag}, {plain}"
-    if row.modified:
-        headers["If-Modified-Since"] = row.modified
-    return headers if row.visits < _TENTH - 1 else {}
+def has_conditions(request: Request) -> bool:
+    """Whether a request is conditional."""
+    return any(name in request.headers for name in ("If-None-Match", "If-Modified-Since"))
 
 
-def _text(headers: Mapping[Any, Any], name: str) -> str | None:
-    value = headers.get(name)
-    return None if value is None else value.decode("latin-1")
+def _is_whole(packed: bytes) -> bool:
+    """Whether nothing is missing at the end of a compressed body: Scrapy takes what is there."""
+    stream = zlib.decompressobj(47)  # of gzip or zlib
+    try:
+        stream.decompress(packed)
+    except zlib.error:
+        return False
+    return stream.eof or not packed
 
 
-def _is_over(modified: str | None, now: str | None) -> bool:
+def _is_over(modified: str, now: str) -> bool:
     """Whether a time of modification is before now: within one second there may be two versions."""
     if not modified or len(modified) > 64:
         return False
     try:
         changed = parsedate_to_datetime(modified)
-        return now is None or changed < parsedate_to_datetime(now)
+        return not now or changed < parsedate_to_datetime(now)
     except (TypeError, ValueError):
         # It can't be read, or only one of the times has a zone.
         return False

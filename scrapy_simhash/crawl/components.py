@@ -45,32 +45,51 @@ class SimhashSpiderMiddleware:
             yield output
 
 
-class SimhashDownloaderMiddleware:
-    """Asks for known pages conditionally, or not at all: SIMHASH_REVISIT."""
-
+class _RevisitMiddleware:
     def __init__(self, deduplicator: Deduplicator, revisits: Revisits) -> None:
         # It lives as long as one of its components.
         self._deduplicator, self._revisits = deduplicator, revisits
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy; raises as :meth:`Deduplicator.of` does, or without that setting."""
+        """Called by Scrapy; raises as :meth:`Deduplicator.of` does, or without SIMHASH_REVISIT."""
         deduplicator = Deduplicator.of(crawler)
         if deduplicator.revisits is None:
             raise NotConfigured
         return cls(deduplicator, deduplicator.revisits)
 
+
+class SimhashDownloaderMiddleware(_RevisitMiddleware):
+    """Finds known pages, and does not ask for those whose time has not come: SIMHASH_REVISIT."""
+
     async def process_request(self, request: Request) -> Response | None:
-        """Called by Scrapy with each request."""
+        """Called by Scrapy with each request, as the spider made it."""
         return await self._revisits.ask(request)
 
+
+class SimhashConditionalMiddleware(_RevisitMiddleware):
+    """Asks for known pages conditionally, and sees what fails before a component hides it.
+
+    It is the downloader middleware that is closest to the downloader, and the spider middleware
+    that is closest to the spider.
+    """
+
+    def process_request(self, request: Request) -> None:
+        """Called by Scrapy with each request, as it is downloaded."""
+        self._revisits.make_conditional(request)
+
     def process_response(self, request: Request, response: Response) -> Response:
-        """Called by Scrapy with each response that no other component turned into a request."""
+        """Called by Scrapy with each response, as it was downloaded."""
         return self._revisits.answer(request, response)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Called by Scrapy with each error that no other component has handled."""
+        """Called by Scrapy with each error of a download."""
         self._revisits.fail(request)
+
+    def process_spider_exception(self, response: Response, exception: Exception) -> None:
+        """Called by Scrapy with each error of a callback."""
+        if response.request is not None:
+            self._revisits.fail(response.request)
 
 
 class SimhashPipeline:
@@ -177,8 +196,10 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl starts."""
         for setting, component, place in (
-            # Closest to the engine: what comes back here is neither tried again nor redirected.
+            # Closest to the engine: it must not see what other components add to requests.
             ("DOWNLOADER_MIDDLEWARES", SimhashDownloaderMiddleware, 40),
+            ("DOWNLOADER_MIDDLEWARES", SimhashConditionalMiddleware, 10_000),
+            ("SPIDER_MIDDLEWARES", SimhashConditionalMiddleware, 10_000),
             # Closest to the engine: it must not see what other spider middlewares filter out.
             ("SPIDER_MIDDLEWARES", SimhashSpiderMiddleware, 40),
             # Before pipelines that store items, or replace them by other objects.

@@ -11,7 +11,6 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any
 
-from scrapy import Spider
 from scrapy.crawler import Crawler
 from sqlalchemy import func, select
 
@@ -44,6 +43,8 @@ class Figures:
     removed: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)  # by the name of a stat
+    #: Pages that earlier crawls of the spider have asked for.
+    known_pages: int = 0
     liveness: Liveness = field(default_factory=Liveness)
 
 
@@ -56,18 +57,21 @@ def connect(crawler: Crawler, settings: Settings, liveness: Liveness) -> CrawlDa
         liveness,
         spider=spider.name if spider else "",
         job=str(crawler.settings.get("JOBDIR") or ""),
-        arguments=_arguments(spider),
+        arguments=_arguments(crawler),
         reset=settings.reset if asked is None else asked in {True, "1", "True", "true"},
     )
 
 
-def _arguments(spider: Spider | None) -> str:
-    """A hash of the attributes of a spider that may be its arguments."""
+def _arguments(crawler: Crawler) -> str:
+    """A hash of what a spider may follow: its arguments, and the limits that are set."""
+    spider, limits = crawler.spider, ("DEPTH_LIMIT", "URLLENGTH_LIMIT")
     plain = {
         name: value
         for name, value in sorted(vars(spider).items() if spider else ())
         if isinstance(value, (str, int, float, list, tuple)) and not name.startswith("_")
     }
+    plain["allowed_domains"] = sorted(getattr(spider, "allowed_domains", None) or ())
+    plain |= {name: crawler.settings.getint(name) for name in limits}
     return blake2b(repr(plain).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
@@ -153,6 +157,9 @@ class CrawlDatabase:
                 upkeep.expire_changes(index, before)
                 upkeep.expire_pages(index, before)
             self._indexes[namespace] = index
+            if self._settings.revisit is not None:
+                # It decides whether this run reads all pages.
+                self.pages(namespace)
         return self._indexes[namespace]
 
     def pages(self, namespace: str) -> Pages:
@@ -168,6 +175,11 @@ class CrawlDatabase:
         number = select(row.id).where(row.name == name)
         exists = self._database.read(lambda connection: connection.scalar(number)) is not None
         return len(self.index(name)) if exists and not self._reset else 0
+
+    def known_pages(self, name: str) -> int:
+        """How many pages of this spider were known in a namespace when it was opened."""
+        is_open = self._settings.revisit is not None and name in self._indexes
+        return self.pages(name).count if is_open else 0
 
     def probe(self) -> None:
         """Write where the crawl writes; returns when that is possible."""
@@ -212,4 +224,6 @@ class CrawlDatabase:
                     removed += find_removed(
                         self._database, index.id, run, set(gone), everything=is_whole
                     )
+                for pages in self._pages.values():
+                    pages.close()
         return removed

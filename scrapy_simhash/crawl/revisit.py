@@ -11,10 +11,8 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from itertools import count
-from typing import Any, cast
-from weakref import WeakKeyDictionary
+from functools import cached_property
+from typing import cast
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
@@ -22,28 +20,24 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro
 
-from scrapy_simhash.crawl.asked_page import (
-    CONDITIONS,
-    SCHEDULED,
-    AskedPage,
-    conditions,
-    is_early,
-    may_stay,
-)
+from scrapy_simhash.crawl.asked_page import AskedPage, has_conditions, is_early
 from scrapy_simhash.crawl.checks import Revisit, optional, revisit
-from scrapy_simhash.crawl.scrapy_internals import crawl_all, watch_requests
+from scrapy_simhash.crawl.scrapy_internals import crawl_all, watch_downloads
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy
-from scrapy_simhash.crawl.stored_request import Plain, StoredRequests, redirected
+from scrapy_simhash.crawl.stored_request import (
+    ASKED,
+    Plain,
+    StoredRequests,
+    are_same,
+    redirected,
+)
 from scrapy_simhash.crawl.tracking import Page, TrackedItem
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.pages import KnownPage, PageVisit, unpack_request
 
 logger = logging.getLogger(__name__)
-
-#: In the meta of a request that is downloaded: the number of the page that it asks for.
-_ASKED = "simhash_asked"
 
 
 @dataclass(eq=False)
@@ -57,24 +51,18 @@ class Revisits:
     errors: ErrorPolicy
     #: Whether a known page could not be asked for.
     has_failed: bool = False
+    # By the ids of their requests as they are stored, which are in the meta.
     _asked: dict[int, AskedPage] = field(default_factory=dict)
-    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
-    # The pages of requests that are made again, as far as they wait in memory.
-    _again: WeakKeyDictionary[Request, AskedPage] = field(default_factory=WeakKeyDictionary)
-    # Whether any page is known; None if nobody has looked.
-    _has_known: bool | None = None
-    # Pages are asked for from here on, first those without links; None at the end.
-    _place: tuple[int | None, bool] | None = (None, False)
+    # Those whose requests wait, as no page has led to them, by identity.
+    _waiting: dict[int, KnownPage] = field(default_factory=dict)
+    # The depth and the identity of the last one; None at the end.
+    _place: tuple[int, ...] | None = (0,)
     _is_reading: bool = False
     _warned: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        for handler, signal in (
-            (self._spider_opened, signals.spider_opened),
-            (self._spider_error, signals.spider_error),
-            (self._spider_idle, signals.spider_idle),
-        ):
-            self.crawler.signals.connect(handler, signal)
+        self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
+        self.crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     @property
     def _namespace(self) -> str:
@@ -87,101 +75,124 @@ class Revisits:
     # Requests
 
     def _spider_opened(self) -> None:
-        """Handle the signal."""
-        # A shell does not crawl.
-        if getattr(self.crawler, "crawling", True):
-            watch_requests(self.crawler, self._schedule)
-
-    def _schedule(self, request: Request) -> None:
-        """A request of the spider, a redirect or a retry is to be made."""
-        request.meta.setdefault(SCHEDULED, 0)
-        number = request.meta.pop(_ASKED, 0)
-        asked = self._asked.get(number)
-        if asked is None or asked.is_answered:
-            return
-        del self._asked[number]
-        asked.drop_conditions(request)
-        again = self._page(request, asked.plain, asked.parent)
-        again.is_only_known = asked.is_only_known
-        if again.identity != asked.identity:
-            # A redirect, whose target is a page of its own.
-            self._note(asked.failed())
-            again.plain = redirected(request, asked.plain)
-            again.parent, again.is_only_known = asked.identity, False
-        self._again[request] = again
+        """Handle the signal: callbacks and pipelines that download a page need its response."""
+        watch_downloads(self.crawler, lambda request: request.meta.update({ASKED: False}))
 
     async def ask(self, request: Request) -> Response | None:
-        """Make a request conditional, if it can be; or answer it, if it need not be made."""
-        # Callbacks and pipelines that download a page themselves need its response.
-        parent = request.meta.pop(SCHEDULED, None)
-        is_first = request.meta.get("is_start_request") and not request.meta.get("depth")
-        if parent is None or is_first:
+        """Look up what is known of a page, and answer its request if it need not be made."""
+        given, depth = request.meta.get(ASKED), request.meta.get("depth", 0)
+        # Copies of its meta have a depth.
+        is_first = given is None and request.meta.get("is_start_request") and not depth
+        # A shell does not crawl.
+        if given is False or is_first or not getattr(self.crawler, "crawling", True):
             return None
-        asked = self._again.pop(request, None)
-        if asked is None:
+        if given and isinstance(given, dict):
+            # A component has made this request of one that was to be recorded.
+            self.fail(request)
+            plain: Plain | None = redirected(request, given)
+        else:
             plain = self._stored.plain(request)
-            if plain is None:
-                return None
-            asked = self._page(request, plain, parent)
-        if asked.known is None:
-            asked.known = await self._find(asked.identity)
-        if asked.known is not None:
-            self.stats.count("revisit/known")
+        if plain is None:
+            return None
+        request.meta[ASKED] = plain
+        fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
+        identity = identity_hash(fingerprint.hex())
+        known = self._waiting.pop(identity, None)
+        if known is None and self.worker.figures.known_pages:
+            with self.errors:
+                known = await self.worker.find_page(self._namespace, identity)
+        asked = AskedPage(identity, plain, depth, self._stored, known)
         asked.is_sound = not (
-            any(name in request.headers for name in CONDITIONS)
+            has_conditions(request)
             or request.meta.get("simhash") is False
             or request.meta.get("simhash_namespace", self._namespace) != self._namespace
         )
-        mode = self._mode(request)
-        is_near = bool(self.crawler.settings.getint("DEPTH_LIMIT"))
-        if mode is not None and asked.known and may_stay(asked, depth_counts=is_near):
-            if is_early(asked.known, mode):
-                self._save("left_out", asked.unmodified(asked=False))
+        if known is not None:
+            self.stats.count("revisit/known")
+            asked.may_stay = self._may_stay(asked, known, request)
+            if asked.may_stay and self._leaves_out(known, request, asked.depth):
                 return _quiet(request, Response(request.url, status=304))
-            if not self.crawler.settings.getbool("HTTPCACHE_ENABLED"):
-                asked.conditions = conditions(asked.known.row)
-                request.headers.update(asked.conditions)
-        number = request.meta[_ASKED] = next(self._numbers)
-        self._asked[number] = asked
+        self._asked[id(plain)] = asked
         return None
+
+    def _may_stay(self, asked: AskedPage, known: KnownPage, request: Request) -> bool:
+        """Whether a page need not be read if it was not modified."""
+        if not (known.is_trusted and asked.is_sound) or self._mode(request) is None:
+            return False
+        settings = self.crawler.settings
+        # Where it is nearer to the start than before, more of its links are followed.
+        is_nearer = settings.getint("DEPTH_LIMIT") and asked.depth < known.row.depth
+        if is_nearer or settings.getbool("HTTPCACHE_ENABLED"):
+            return False
+        try:
+            return are_same(asked.plain, unpack_request(known.row.request))
+        except ValueError:
+            return False
+
+    def _leaves_out(self, known: KnownPage, request: Request, depth: int) -> bool:
+        """Note a page that need not be asked for yet; whether it is one."""
+        mode = self._mode(request)
+        is_left_out = mode is not None and known.is_trusted and is_early(known, mode)
+        if is_left_out:
+            visit = PageVisit(known.row._replace(depth=depth), "left_out", known.process)
+            self._save("left_out", visit)
+        return is_left_out
+
+    # Responses
+
+    def make_conditional(self, request: Request) -> None:
+        """Let the server answer with 304 if a page that may stay as it is was not modified."""
+        if (asked := self._of(request)) is not None:
+            asked.add_conditions(request)
 
     def answer(self, request: Request, response: Response) -> Response:
         """Note a response; one to a page that is not modified runs no callback."""
-        number = request.meta.get(_ASKED, 0)
-        asked = self._asked.get(number)
-        if asked is None or asked.is_answered:
+        asked = self._of(request)
+        if asked is None or asked.known is None or not asked.conditions or response.status != 304:
+            is_asked = has_conditions(request) or is_unread(response)
+            if response.status == 304 and not is_asked:
+                self.has_failed = True
+                self._warn(
+                    "A server answers that a page was not modified, unasked: %s", request.url
+                )
+            if asked is not None and response.status == 200:
+                asked.drop_conditions(request)
+                asked.read(request, response)
+            else:
+                if asked is not None and response.status in {404, 410}:
+                    # It has no items any more.
+                    asked.known = None
+                self.fail(request)
             return response
-        asked.drop_conditions(request)
-        if response.status == 200:
-            asked.read(request, response)
-            return response
-        del self._asked[number]
-        if response.status == 304 and asked.conditions:
-            self._save("not_modified", asked.unmodified())
-            return _quiet(request, response)
-        self._note(asked.failed(is_gone=response.status in {404, 410}))
-        return response
+        del self._asked[id(asked.plain)]
+        self._save("not_modified", asked.unmodified(asked.known))
+        return _quiet(request, response)
 
     def fail(self, request: Request) -> None:
-        """Note that a request failed for good, or that a component ignores it."""
-        asked = self._asked.pop(request.meta.get(_ASKED, 0), None)
-        if asked is not None:
+        """Note that a request or a callback has failed: the page has to be read again."""
+        if (asked := self._of(request)) is not None:
+            del self._asked[id(asked.plain)]
             asked.drop_conditions(request)
-            self._note(asked.failed())
-
-    # Responses
+            asked.is_sound = False
+            self._note(asked.visit())
 
     @contextmanager
     def reading(self, page: Page, response: Response) -> Iterator[AskedPage | None]:
         """Surrounds a callback whose output is passed on; its page, if it is asked for."""
         request = response.request
-        asked = page.asked = self._asked.pop(request.meta.get(_ASKED, 0), None) if request else None
+        asked = page.asked = None if request is None else self._of(request)
+        if request is None or asked is None:
+            yield None
+            return
+        number = request.meta[ASKED] = id(asked.plain)
         well = False
         try:
             yield asked
             well = True
         finally:
-            if asked is not None and asked.end(well=well and not page.has_waited):
+            self._asked.pop(number, None)
+            request.meta.pop(ASKED, None)
+            if asked.end(well=well and not page.has_waited):
                 self._finish(asked)
 
     def settle(self, tracked: TrackedItem, *, stored: bool) -> None:
@@ -202,21 +213,20 @@ class Revisits:
             )
         self._note(asked.visit())
 
-    def _spider_error(self, response: Any) -> None:
-        """Handle the signal: a callback failed before it yielded anything."""
-        if (request := getattr(response, "request", None)) is not None:
-            self.fail(request)
-
     def close(self) -> None:
         """Note that pages whose callback was not reached have to be read."""
         while self._asked:
-            self._note(self._asked.popitem()[1].failed())
+            self._note(self._asked.popitem()[1].visit())
+
+    def _of(self, request: Request) -> AskedPage | None:
+        given = request.meta.get(ASKED)
+        return self._asked.get(given if isinstance(given, int) else id(given))
 
     # When the spider is idle
 
     def _spider_idle(self) -> None:
         """Handle the signal: ask for the known pages that this visit has not asked for."""
-        if self._place is None:
+        if self._place is None or not self.worker.figures.known_pages:
             return
         if not self._is_reading:
             self._is_reading = True
@@ -226,53 +236,33 @@ class Revisits:
     async def _ask_for_others(self) -> None:
         requests: list[Request] = []
         while not requests and self._place is not None:
-            after, has_links = self._place
             try:
-                pages = await self.worker.unasked_pages(self._namespace, after, has_links)
+                pages = await self.worker.unasked_pages(self._namespace, self._place)
             except Exception as error:  # noqa: BLE001 - any error: the crawl goes on
                 self.errors.report(error)
-                self.has_failed, pages, has_links = True, [], True
-            following = None if has_links else (None, True)
-            self._place = (pages[-1].row.identity, has_links) if pages else following
+                self.has_failed, pages = True, []
+            self._place = (pages[-1].row.depth, pages[-1].row.identity) if pages else None
+            self._waiting = {page.row.identity: page for page in pages}
             requests = [request for page in pages if (request := self._restored(page))]
         self._is_reading = False
         crawl_all(self.crawler, requests)
 
     def _restored(self, known: KnownPage) -> Request | None:
         """The request of a known page; None if it need not be made, or can't be."""
+        depth = known.row.depth
         try:
-            plain = unpack_request(known.row.request)
-            request = self._stored.restore(plain)
+            request = self._stored.restore(unpack_request(known.row.request), depth)
         except ValueError as error:
             self.has_failed = True
             self.stats.count("revisit/not_restored")
             self._warn("A known page can't be requested, as its request does not fit: %s", error)
             return None
-        asked = self._page(request, plain, known.row.parent)
-        asked.known, asked.is_only_known = known, True
-        mode = self._mode(request)
-        if mode is not None and known.is_trusted and is_early(known, mode):
-            self.stats.count("revisit/known")
-            self._save("left_out", asked.unmodified(asked=False))
-            return None
-        self._again[request] = asked
-        return request
+        if not self._leaves_out(known, request, depth):
+            return request
+        self.stats.count("revisit/known")
+        return None
 
     # What both need
-
-    def _page(self, request: Request, plain: Plain, parent: int) -> AskedPage:
-        fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
-        return AskedPage(identity_hash(fingerprint.hex()), plain, parent, self._stored)
-
-    async def _find(self, identity: int) -> KnownPage | None:
-        """What is known of a page, as far as the index answers."""
-        with self.errors:
-            if self._has_known is None:
-                ask = partial(self.worker.unasked_pages, self._namespace, None)
-                self._has_known = bool(await ask(False) or await ask(True))
-            if self._has_known:
-                return await self.worker.find_page(self._namespace, identity)
-        return None
 
     def _mode(self, request: Request) -> Revisit | None:
         """How a page is asked for; None if it is always read."""

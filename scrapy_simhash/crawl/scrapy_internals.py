@@ -198,20 +198,17 @@ def is_crawl(crawler: Crawler) -> bool:
     return not str(getattr(start, "__module__", "")).startswith("scrapy.commands.")
 
 
-@_or_lose("pages are not known to later crawls")
-def watch_requests(crawler: Crawler, note: Callable[[Request], None]) -> None:
-    """Call a function with each request before it is scheduled.
-
-    For a handler of the signal Scrapy would take as long as for the filter of duplicates.
-    """
+@_or_lose("callbacks that download a page get the answer 304 if it was not modified")
+def watch_downloads(crawler: Crawler, note: Callable[[Request], object]) -> None:
+    """Call a function with each request whose response goes to whoever downloads it."""
     engine: Any = crawler.engine
-    schedule = engine._schedule_request
+    download = engine.download_async
 
-    def schedule_noted(request: Request) -> None:
+    async def download_noted(request: Request) -> Any:
         note(request)
-        schedule(request)
+        return await download(request)
 
-    engine._schedule_request = schedule_noted
+    engine.download_async = download_noted
 
 
 def crawl_all(crawler: Crawler, requests: Sequence[Request]) -> None:

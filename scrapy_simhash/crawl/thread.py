@@ -207,16 +207,15 @@ class DatabaseThread:
         database, answers = self._open(), dict[str, Iterator[Any]]()
         if arguments.pop("size", None):
             answers["size"] = repeat(database.size(namespace))
+            self.figures.known_pages = database.known_pages(namespace)
         if arguments:
             index = database.index(namespace)
             named = ("preview", "known", "unasked")
             previewed, known, unasked = (arguments.pop(method, []) for method in named)
             answers["claims"] = iter(index.execute(**arguments))
             answers["preview"] = iter([index.preview(document) for document in previewed])
-            if known or unasked:
-                pages = database.pages(namespace)
-                answers["known"] = iter(pages.find(known))
-                answers["unasked"] = iter([pages.unasked(*place) for place in unasked])
+            answers["known"] = iter(database.pages(namespace).find(known) if known else ())
+            answers["unasked"] = iter([database.pages(namespace).unasked(*at) for at in unasked])
         return answers
 
     def _answer(self, job: Job, answer: Any) -> None:

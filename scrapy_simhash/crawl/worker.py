@@ -93,11 +93,8 @@ class Worker:
         """A known page of this spider; None if there is none."""
         return cast("KnownPage | None", await self._answer(Job("known", namespace, identity)))
 
-    async def unasked_pages(
-        self, namespace: str, after: int | None, has_links: bool
-    ) -> list[KnownPage]:
+    async def unasked_pages(self, namespace: str, place: tuple[int, ...]) -> list[KnownPage]:
         """See :meth:`Pages.unasked`; what was noted before counts."""
-        place = (after, has_links)
         return cast("list[KnownPage]", await self._answer(Job("unasked", namespace, place)))
 
     def note_visit(self, namespace: str, visit: PageVisit) -> None:

@@ -108,8 +108,9 @@ runs = _table(
     sa.Column("settled", sa.Boolean, nullable=False, default=False),
     # Whether it met everything that it was to meet, as far as it came.
     sa.Column("complete", sa.Boolean, nullable=False, default=False),
-    # Whether it recorded the pages that it met: what others saw of links is unknown.
-    sa.Column("records_pages", sa.Boolean, nullable=False, default=False),
+    # If it reads all pages: how many it knew when it had finished, 1 before. 0 if it does not, none
+    # if it records no pages: what it saw of links is unknown.
+    sa.Column("pages", sa.Integer),
     # Counts heartbeats, independent of clocks.
     sa.Column("heartbeats", sa.BigInteger, nullable=False, default=0),
     # When it was first found silent for too long; a second check later declares it dead.
@@ -289,14 +290,9 @@ pages = _table(
     # When it was last answered, and for how many seconds it need not be asked for again.
     sa.Column("seen", sa.Double, nullable=False),
     sa.Column("interval", sa.Integer, nullable=False),
-    # How often in a row it was not modified, or gone.
-    sa.Column("visits", sa.SmallInteger, nullable=False),
     sa.Column("size", sa.Integer, nullable=False),
-    # The page that led to it, 0 for the first ones; and whether the last visit asked for it only
-    # because it was known.
-    sa.Column("parent", sa.BigInteger, nullable=False),
-    sa.Column("is_only_known", sa.Boolean, nullable=False),
-    # Whether its callback yielded requests.
+    # How many links lead to it, and whether its callback yielded requests.
+    sa.Column("depth", sa.Integer, nullable=False),
     sa.Column("has_links", sa.Boolean, nullable=False),
     # The request as compressed JSON.
     sa.Column("request", _Blob, nullable=False),

@@ -4,15 +4,18 @@ The row of a page has its request, the validators that its server gave, and the 
 its items. A crawl may leave the page as it is, unread, only if it is *trusted*: its callback ended
 well, each of its items has a valid claim, and, if it yielded requests, its visit has made them all.
 A page that is not trusted is known all the same: the next visit reads it.
+
+Every tenth visit *reads all* pages, as a first one does. It finds what servers have wrongly called
+unmodified, and forgets the pages that no link leads to, unless they have items that are nowhere
+else.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
+from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -29,6 +32,12 @@ from scrapy_simhash.index.writer import in_parts
 
 #: Pages that are read at once.
 PORTION = 500
+
+#: So many visits read only what was modified; the next one reads all pages.
+_VISITS = 9
+
+#: The smallest identity.
+_FIRST = -(1 << 63)
 
 # Stored requests are compressed with it, so it never changes.
 _COMMON = (
@@ -52,10 +61,8 @@ class PageRow(NamedTuple):
     last_run: int = 0
     seen: float = 0.0
     interval: int = 0
-    visits: int = 0
     size: int = 0
-    parent: int = 0
-    is_only_known: bool = False
+    depth: int = 0
     has_links: bool = False
     request: bytes = b""
     etag: str | None = None
@@ -65,41 +72,28 @@ class PageRow(NamedTuple):
 
 
 class KnownPage(NamedTuple):
-    """A known page; its age are the seconds since it was last answered."""
+    """A known page, and the seconds since it was last answered; see `Verdict.process`.
+
+    It is due if this visit reads all pages, and old if none has read it since the last such one.
+    """
 
     row: PageRow
     is_trusted: bool
+    is_due: bool
+    is_old: bool
     age: float
-    #: See `Verdict.process`.
     process: str
 
 
 class PageVisit(NamedTuple):
-    """What a visit found: the page was read, or not modified, or not asked for, or failed.
+    """How a visit to a page went, and its row but for the run and the time.
 
-    Attributes:
-        row: what is to be stored, but for the run and the time.
-        outcome: "forgotten" deletes the row.
-        process: see `Verdict.process`; None if no claim is named.
+    The process is that of the claims, see `Verdict.process`; None without any.
     """
 
     row: PageRow
-    outcome: Literal["read", "unmodified", "left_out", "failed", "forgotten"]
+    outcome: Literal["read", "unmodified", "left_out", "failed"]
     process: str | None = None
-
-
-class _Trust(NamedTuple):
-    """Which runs of a spider can be trusted.
-
-    Attributes:
-        since: the last run that did not record pages: it may have followed other links.
-        dead: the runs that crashed.
-        followed: those that made all requests that their callbacks yielded.
-    """
-
-    since: int
-    dead: frozenset[int]
-    followed: frozenset[int]
 
 
 class Pages:
@@ -107,8 +101,35 @@ class Pages:
 
     def __init__(self, database: Database, run: Run, namespace: int) -> None:
         self._database, self._run, self.namespace = database, run, namespace
-        self._trust = database.read(partial(_read_trust, run))
         self._here = _row.namespace == namespace, _row.owner == run.owner
+        self._of_visit = sa.select(_run.id).where(_run.epoch == run.epoch)
+        self._unmet = _row.last_run.not_in(self._of_visit)
+        #: How many were known at the start.
+        self.count = self._count()
+        names = ("id", "epoch", "job", "reason", "settled", "pages")
+        query = _runs_alike(run, *names).where(_run.id != run.id).order_by(_run.id.desc())
+        found = database.read(lambda connection: connection.execute(query).all())
+        # A visit that recorded no pages may have followed other links.
+        runs = list(takewhile(lambda one: one.pages is not None, found))
+        self._stored = {one.id for one in runs if one.settled}
+        # Nobody has made the requests that a run had in memory when it died.
+        broken = {one.epoch for one in runs if not one.settled}
+        self._followed, goes_on = set[int](), set[tuple[str, int]]()
+        for one in runs:
+            # The requests of a job that was stopped in time are made by the next run of its visit.
+            if one.reason == "finished" or (one.job and (one.job, one.epoch) in goes_on):
+                goes_on.add((one.job, one.epoch))
+                self._followed |= {one.id} if one.epoch not in broken else set()
+        full = next((one for one in runs if one.pages and one.epoch != run.epoch), None)
+        self._last_full = full.id if full else 0
+        later = {one.epoch for one in runs if full and one.epoch > full.epoch} - {run.epoch}
+        # Where URLs have sessions, each visit doubles the pages.
+        has_grown = full is not None and self.count >= 2 * full.pages > 2
+        of_visit = [one.pages for one in runs if one.epoch == run.epoch and one.id < run.id]
+        is_due = full is None or has_grown or len(later) >= _VISITS
+        self._reads_all = any(of_visit) if of_visit else is_due
+        if self._reads_all:
+            run.mark(pages=1)
 
     def find(self, identities: Collection[int]) -> list[KnownPage | None]:
         """The pages with these identities; None for those that are not known."""
@@ -117,66 +138,65 @@ class Pages:
         pages = {page.row.identity: page for page in found}
         return [pages.get(identity) for identity in identities]
 
-    def unasked(self, after: int | None, has_links: bool) -> list[KnownPage]:
-        """The next pages, with links or without, that this visit has not asked for.
+    def unasked(self, depth: int, after: int = _FIRST) -> list[KnownPage]:
+        """The next pages that this visit has not asked for, the nearest to its start first.
 
-        They are in the order of their identities, behind the one given.
+        They come after the one with this depth and identity. What a page passes on with its
+        requests may have changed, so it is asked for before those that it leads to.
         """
-        of_visit = sa.select(_run.id).where(_run.epoch == self._run.epoch)
-        query = sa.select(schema.pages).where(
-            *self._here, _row.has_links.is_(has_links), _row.last_run.not_in(of_visit)
-        )
-        if after is not None:
-            query = query.where(_row.identity > after)
-        found = self._read(query.order_by(_row.identity).limit(PORTION))
-        if has_links and not found:
-            self._forget_sessions(of_visit)
-        return found
+        left = *self._here, self._unmet
+        following: int | None = depth
+        while following is not None:
+            nearest = *left, _row.depth == following, _row.identity > after
+            query = sa.select(schema.pages).where(*nearest).order_by(_row.identity).limit(PORTION)
+            if not (found := self._read(query)):
+                deeper = sa.select(sa.func.min(_row.depth)).where(*left, _row.depth > following)
+                after, following = _FIRST, self._scalar(deeper)
+            elif wanted := self._with_missing_items(found) if self._reads_all else found:
+                return wanted
+            else:
+                after = found[-1].row.identity
+        return []
 
-    def _forget_sessions(self, of_visit: sa.Select[tuple[int]]) -> None:
-        """Forget the pages that have moved, as those of a former session do.
+    def _with_missing_items(self, pages: Sequence[KnownPage]) -> list[KnownPage]:
+        """Those of some pages that have an item that this visit has not found anywhere."""
+        here = _claim.namespace == self.namespace, is_in(_claim.id, "numbers")
+        met = sa.select(_claim.id).where(*here, _claim.last_run.in_(self._of_visit))
+        here = _copy.namespace == self.namespace, is_in(_copy.claim, "numbers")
+        as_copies = sa.select(_copy.claim).where(*here, _copy.run.in_(self._of_visit))
+        query = met.union_all(as_copies)
+        numbers = {"numbers": sorted({one for page in pages for one in _covering(page.row)})}
+        found = self._database.read(lambda connection: set(connection.scalars(query, numbers)))
+        return [page for page in pages if not found.issuperset(_covering(page.row))]
 
-        They are asked for only because they are known: the page that led to them was read and does
-        so no more, or is such a page itself. And their items were found at new pages, where they
-        count as copies; or they have none, and led to pages that are all forgotten. If a page that
-        was not modified still links to one, it is known again when that is read.
+    def close(self) -> None:
+        """Forget what a visit has not met that has read all pages; called when the run is closed.
+
+        No page leads there, and nothing is there that was not found elsewhere: these are pages of
+        former sessions, or gone.
         """
-        before = schema.pages.alias("before")
-        has_led = sa.exists().where(
-            *(before.c.namespace == _row.namespace, before.c.owner == _row.owner),
-            before.c.identity == _row.parent,
-            sa.or_(before.c.is_only_known, before.c.run != self._run.id),
+        run, read = self._run, self._database.read
+        is_stopped = sa.and_(_run.id == run.id, _run.reason != "finished")
+        going_on = _runs_alike(run, "id").where(
+            _run.epoch == run.epoch, sa.or_(_run.settled.is_(False), is_stopped)
         )
-        query = sa.select(schema.pages).where(
-            *self._here, _row.is_only_known, _row.last_run.in_(of_visit)
-        )
-        opened = sa.select(sa.func.min(_run.opened)).where(_run.epoch == self._run.epoch)
-        copies = sa.select(_copy.claim, _copy.identity).where(
-            *(_copy.namespace == self.namespace, is_in(_copy.claim, "numbers")),
-            *(_copy.run.in_(of_visit), _copy.created >= opened.scalar_subquery()),
-        )
+        unmet = sa.select(_row.identity).where(*self._here, self._unmet)
+        if self._reads_all and self._scalar(going_on) is None:
+            gone = read(lambda connection: connection.execute(unmet).scalars().all())
+            in_parts(self._database, self.namespace, gone, self._forget)
+            run.mark(pages=max(1, self._count()))
 
-        def find(connection: sa.Connection) -> set[int]:
-            found = connection.execute(query.where(~has_led)).all()
-            lost: dict[int, PageRow] = {}
-            while new := {
-                row.identity: row for row in map(PageRow._make, found) if row.identity not in lost
-            }:
-                lost |= new
-                led_to = query.where(is_in(_row.parent, "numbers"))
-                found = connection.execute(led_to, {"numbers": list(new)}).all()
-            claims = {claim for row in lost.values() for claim in _covering(row)}
-            named = connection.execute(copies, {"numbers": sorted(claims)}).all() if claims else []
-            return _moved(lost, {claim for claim, identity in named if identity not in lost})
-
+    def _forget(self, numbers: Sequence[int], connection: sa.Connection) -> None:
+        lock(connection, self.namespace)
         here = {"of_namespace": self.namespace, "of_owner": self._run.owner}
+        connection.execute(_delete, {**here, "numbers": list(numbers)})
 
-        def forget(numbers: Sequence[int], connection: sa.Connection) -> None:
-            lock(connection, self.namespace)
-            connection.execute(_delete, {**here, "numbers": list(numbers)})
+    def _count(self) -> int:
+        query = sa.select(sa.func.count()).select_from(schema.pages).where(*self._here)
+        return self._scalar(query) or 0
 
-        moved = sorted(self._database.read(find))
-        in_parts(self._database, self.namespace, moved, forget)
+    def _scalar(self, query: sa.Select[Any]) -> Any:
+        return self._database.read(lambda connection: connection.scalar(query))
 
     def _read(self, query: sa.Select[tuple[object, ...]], **lists: object) -> list[KnownPage]:
         stored = (
@@ -196,31 +216,22 @@ class Pages:
         return [
             KnownPage(
                 row,
-                self._is_trusted(row) and valid.issuperset(_covering(row)),
+                row.run in (self._followed if row.has_links else self._stored)
+                and valid.issuperset(_covering(row)),
+                self._reads_all,
+                row.run <= self._last_full,
                 now - row.seen,
                 process,
             )
             for row in rows
         ]
 
-    def _is_trusted(self, row: PageRow) -> bool:
-        since, dead, followed = self._trust
-        is_followed = not row.has_links or row.run in followed
-        return row.run > since and row.run not in dead and is_followed
 
-
-def _moved(lost: Mapping[int, PageRow], claims: Collection[int]) -> set[int]:
-    """Which pages have moved, given the claims whose items were found at new pages."""
-    led_to: defaultdict[int, set[int]] = defaultdict(set)
-    for row in lost.values():
-        led_to[row.parent].add(row.identity)
-    stay = {one for one, row in lost.items() if not set(_covering(row)) <= set(claims)}
-    without_items = [one for one, row in lost.items() if not _covering(row)]
-    while more := {
-        one for one in without_items if one not in stay and (not led_to[one] or led_to[one] & stay)
-    }:
-        stay |= more
-    return lost.keys() - stay
+def _runs_alike(run: Run, *columns: str) -> sa.Select[Any]:
+    """Columns of the runs of the same spider with the same arguments."""
+    this = schema.runs.alias("mine")
+    alike = (_run[name] == this.c[name] for name in ("spider", "arguments"))
+    return sa.select(*(_run[name] for name in columns)).where(this.c.id == run.id, *alike)
 
 
 def pack_request(plain: Mapping[str, Any]) -> bytes:
@@ -248,48 +259,21 @@ def pack_numbers(numbers: Iterable[int]) -> bytes:
 
 
 def _numbers(packed: bytes) -> list[int]:
-    return list(map(int, np.frombuffer(packed, "<i8")))
+    return np.frombuffer(packed, "<i8").tolist() if packed else []
 
 
 def _covering(row: PageRow) -> list[int]:
     """The claims that cover the items of a page."""
-    return [*_numbers(row.claims), *_numbers(row.copies)[::2]] if row.claims or row.copies else []
-
-
-def _read_trust(run: Run, connection: sa.Connection) -> _Trust:
-    this = schema.runs.alias("mine")
-    alike = (_run[name] == this.c[name] for name in ("spider", "arguments"))
-    names = ("id", "epoch", "job", "reason", "closed", "recovered", "on_crash", "records_pages")
-    runs = connection.execute(
-        sa.select(*(_run[name] for name in names))
-        .where(this.c.id == run.id, *alike)
-        .order_by(_run.id.desc())
-    ).all()
-    followed: set[int] = set()
-    goes_on: dict[tuple[str, int], bool] = {}
-    for one in runs:
-        visit = one.job, one.epoch
-        # The requests of a job that was stopped in time are made by the next run of its visit.
-        is_stopped = one.closed is not None and one.job and goes_on.get(visit, False)
-        goes_on[visit] = is_stopped or (one.closed is not None and one.reason == "finished")
-        if goes_on[visit]:
-            followed.add(one.id)
-    dead = (one.id for one in runs if one.recovered is not None and one.on_crash == "release")
-    since = max((one.id for one in runs if not one.records_pages), default=0)
-    return _Trust(since, frozenset(dead), frozenset(followed))
+    return [*_numbers(row.claims), *_numbers(row.copies)[::2]]
 
 
 # On MariaDB, columns are set from the left to the right: the download is compared with the old one.
+_of_list = _claim.download == _claim.epoch
 _meet_claims = (
     sa.update(schema.claims)
     .where(_claim.namespace == sa.bindparam("here"), is_in(_claim.id, "numbers"))
     .ordered_values(
-        (
-            _claim.download,
-            sa.case(
-                (_claim.download == _claim.epoch, sa.bindparam("of_visit")), else_=_claim.download
-            ),
-        ),
+        (_claim.download, sa.case((_of_list, sa.bindparam("of_visit")), else_=_claim.download)),
         (_claim.epoch, sa.bindparam("of_visit")),
         (_claim.last_run, sa.bindparam("of_run")),
         (_claim.seen, sa.bindparam("now")),
@@ -317,24 +301,24 @@ def write_visits(
     if not visits:
         return
     last = {visit.row.identity: _settled(visit, namespace, run, now) for visit in visits}
-    met = [one.row for one in last.values() if one.outcome in {"unmodified", "left_out"}]
-    here = {"here": namespace, "of_run": run.id}
+    met = [row for row, outcome, _ in last.values() if outcome in {"unmodified", "left_out"}]
+    here = {"here": namespace, "of_run": run.id, "of_visit": run.epoch, "now": now}
     if claims := {claim for row in met for claim in _numbers(row.claims)}:
-        times = {"of_visit": run.epoch, "now": now}
-        connection.execute(_meet_claims, {**here, **times, "numbers": sorted(claims)})
-    copies = [pair for row in met for pair in np.frombuffer(row.copies, "<i8").reshape(-1, 2)]
-    if copies:
-        named = [{"of_claim": int(claim), "of_identity": int(one)} for claim, one in copies]
-        connection.execute(_meet_copies, [{**here, **pair} for pair in named])
+        connection.execute(_meet_claims, {**here, "numbers": sorted(claims)})
+    copies = [number for row in met for number in _numbers(row.copies)]
+    if named := [
+        {**here, "of_claim": claim, "of_identity": identity}
+        for claim, identity in zip(copies[::2], copies[1::2], strict=True)
+    ]:
+        connection.execute(_meet_copies, named)
     owner = {"of_namespace": namespace, "of_owner": run.owner}
     connection.execute(_delete, {**owner, "numbers": list(last)})
-    rows = [one.row for one in last.values() if one.outcome != "forgotten"]
-    insert_rows(connection, schema.pages, rows)
+    insert_rows(connection, schema.pages, [visit.row for visit in last.values()])
 
 
 def _settled(visit: PageVisit, namespace: int, run: Run, now: float) -> PageVisit:
     """A visit with the row to be stored."""
-    row, outcome = visit.row, visit.outcome
+    row, outcome, _ = visit
     if row.namespace not in {0, namespace}:
         # Its claims were made before the namespace was reset.
         row, outcome = row._replace(claims=b"", copies=b""), "failed"

@@ -88,7 +88,7 @@ class Run:
             job: its JOBDIR: the runs of one are one visit until one has finished.
             arguments: equal for runs with the same arguments of the spider; at most 64 characters.
             on_crash: whether its confirmed claims are released, like the pending ones, if it dies.
-            records_pages: whether it records the pages that it meets.
+            records_pages: whether it records the pages that it asks for.
         """
         host, process = host_id(), register()
 
@@ -109,7 +109,7 @@ class Run:
                     opened=now,
                     heartbeat=now,
                     on_crash=on_crash,
-                    records_pages=records_pages,
+                    pages=0 if records_pages else None,
                 )
             )
             return int(made.inserted_primary_key[0])  # type: ignore[index]

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
-    Table,
     delete,
     exists,
     or_,
     select,
-    true,
     update,
 )
 
@@ -29,9 +25,6 @@ from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.pages import unpack_request
 from scrapy_simhash.index.queries import claims_where
 from scrapy_simhash.index.writer import CHUNK, in_parts, writing
-
-# Characters that `fnmatch` would take for wildcards, beside the asterisk.
-_WILDCARD = re.compile(r"([?\[])")
 
 
 def reset_namespace(database: Database, name: str) -> None:
@@ -87,32 +80,27 @@ def expire_pages(index: Index, before: float) -> None:
 
 
 class PartOfSite:
-    """What is known of the URLs that fit a pattern, in which ``*`` stands for anything."""
+    """The stored items and known pages whose URLs fit a pattern; ``*`` stands for anything."""
 
     def __init__(self, index: Index, pattern: str) -> None:
         self._index = index
         like = "%".join(re.sub("([%_/])", r"/\1", piece) for piece in pattern.split("*"))
-        fits = _WILDCARD.sub(r"[\1]", pattern)
-
-        def find(table: Table, *columns: str, where: ColumnElement[bool]) -> Sequence[Any]:
-            query = select(*(table.c[name] for name in columns))
-            query = query.where(table.c.namespace == index.id, where)
-            return index.database.read(lambda connection: connection.execute(query).all())
-
-        def fitting(table: Table) -> ColumnElement[bool]:
-            return or_(*(one.like(like, escape="/") for one in (url_of(table), table.c.key)))
-
-        claims, duplicates = schema.claims, schema.duplicates
-        self.claims = [number for (number,) in find(claims, "id", where=fitting(claims))]
-        self.duplicates = find(duplicates, "id", "claim", where=fitting(duplicates))
-        pages = find(schema.pages, "identity", "request", where=true())
-        self.pages = [one for one, request in pages if fnmatchcase(_url_of_request(request), fits)]
+        # No other wildcards of `fnmatch`.
+        fits = re.sub(r"([?\[])", r"[\1]", pattern)
+        claim, page = schema.claims.c, schema.pages.c
+        either = or_(*(one.like(like, escape="/") for one in (url_of(schema.claims), claim.key)))
+        claims = select(claim.id).where(claim.namespace == index.id, either)
+        pages = select(page.identity, page.request).where(page.namespace == index.id)
+        read = index.database.read
+        self.claims = read(lambda connection: connection.execute(claims).scalars().all())
+        found = read(lambda connection: connection.execute(pages).all())
+        self.pages = [one for one, request in found if fnmatchcase(_url_of_request(request), fits)]
 
     def forget(self) -> None:
         """Delete the items; the pages are read by the next crawl that asks for them."""
-        index, row = self._index, schema.pages.c
-        is_one = is_in(row.identity, "numbers")
-        unread = update(schema.pages).where(row.namespace == index.id, is_one).values(run=0)
+        index, page = self._index, schema.pages.c
+        is_one = page.namespace == index.id, is_in(page.identity, "numbers")
+        unread = update(schema.pages).where(*is_one).values(run=0)
 
         def forget_claims(numbers: Sequence[int], connection: Connection) -> None:
             with writing(connection, index.id) as writer:
@@ -120,18 +108,12 @@ class PartOfSite:
                 rows = claims_where(connection, index.id, is_one, numbers=numbers)
                 writer.delete(rows, orphaned=False)
 
-        def forget_duplicates(numbers: Sequence[int], connection: Connection) -> None:
-            with writing(connection, index.id) as writer:
-                writer.delete_duplicates([self.duplicates[number] for number in numbers])
-
         def forget_pages(numbers: Sequence[int], connection: Connection) -> None:
             lock(connection, index.id)
             connection.execute(unread, {"numbers": list(numbers)})
 
-        here = index.database, index.id
-        in_parts(*here, self.pages, forget_pages)
-        in_parts(*here, self.claims, forget_claims)
-        in_parts(*here, range(len(self.duplicates)), forget_duplicates)
+        in_parts(index.database, index.id, self.pages, forget_pages)
+        in_parts(index.database, index.id, self.claims, forget_claims)
 
 
 def _url_of_request(packed: bytes) -> str:
