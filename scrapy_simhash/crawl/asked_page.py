@@ -28,6 +28,9 @@ _LONGEST_TAG = 1000
 #: Apache adds this to the ETag of a compressed page, and does not know it when it is asked.
 _COMPRESSED = re.compile(r"[-;](?:gzip|br|zstd|deflate)(?=\"$)")
 
+# Bytes that are decompressed at once.
+_PORTION = 1 << 20
+
 #: Requests whose page a browser fills: the validators are those of an empty frame.
 _BROWSERS = ("playwright", "splash", "zyte_api", "zyte_api_automap")
 
@@ -113,10 +116,10 @@ class AskedPage:
                 self.is_sound = not is_retry and self.stored.is_storable(output)
             output.meta[ASKED] = {}
 
-    def end(self, *, well: bool) -> bool:
-        """Note that the callback has ended; whether everything is settled."""
+    def end(self, response: Response, *, well: bool) -> bool:
+        """Note that the callback of a response has ended; whether everything is settled."""
         self._has_ended = True
-        self.is_sound &= well and _is_whole(self._packed)
+        self.is_sound &= well and is_whole(self._packed, response.body)
         self._packed = b""
         return not self._waiting
 
@@ -188,14 +191,19 @@ def has_conditions(request: Request) -> bool:
     return any(name in request.headers for name in ("If-None-Match", "If-Modified-Since"))
 
 
-def _is_whole(packed: bytes) -> bool:
+def is_whole(packed: bytes, body: bytes) -> bool:
     """Whether nothing is missing at the end of a compressed body: Scrapy takes what is there."""
+    # The last bytes of gzip are the size, which is much faster to compare.
+    if not packed or int.from_bytes(packed[-4:], "little") == len(body):
+        return True
     stream = zlib.decompressobj(47)  # of gzip or zlib
     try:
-        stream.decompress(packed)
+        while packed and not stream.eof:
+            stream.decompress(packed, _PORTION)
+            packed = stream.unconsumed_tail
     except zlib.error:
         return False
-    return stream.eof or not packed
+    return stream.eof
 
 
 def _is_over(modified: str, now: str) -> bool:

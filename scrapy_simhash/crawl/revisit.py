@@ -192,7 +192,7 @@ class Revisits:
         finally:
             self._asked.pop(number, None)
             request.meta.pop(ASKED, None)
-            if asked.end(well=well and not page.has_waited):
+            if asked.end(response, well=well and not page.has_waited):
                 self._finish(asked)
 
     def settle(self, tracked: TrackedItem, *, stored: bool) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import signal
 import sqlite3
 import subprocess
 import sys
+import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -24,6 +26,7 @@ from scrapy.utils.defer import deferred_f_from_coro_f
 from validated_site import ValidatedSite, ValidPage, serve_validated
 from visited_sites import FailsToStore
 
+from scrapy_simhash.crawl.asked_page import is_whole
 from scrapy_simhash.crawl.stored_request import ASKED, StoredRequests
 from scrapy_simhash.index.pages import pack_request, unpack_request
 
@@ -295,6 +298,16 @@ async def test_a_hidden_error_is_one(site, conditional, spider, middleware):
     second = await visit(site, conditional)
     assert "/b" in site.asked(200)
     assert sorted(first.urls + second.urls) == ["/a", "/b", "/c", "/d"]
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zlib.compress])
+def test_a_body_is_whole_if_its_compressed_form_has_an_end(compress):
+    body = b"The ferry sails at nine. " * 99_999
+    packed = compress(body)
+    # A component may have changed the body.
+    assert all(is_whole(packed, one) for one in (body, body[:-1], b""))
+    assert not any(is_whole(packed[:size], body) for size in (1, 9, len(packed) // 2))
+    assert is_whole(b"", body)
 
 
 @pytest.mark.parametrize("cut", ["gzip", "length"])
