@@ -81,7 +81,7 @@ def content_of(value: Any, depth: int = 60) -> Any:
     if isinstance(value, (bool, float, Decimal, dt.date, dt.time, dt.timedelta)):
         return (type(value).__name__, str(value))
     if isinstance(value, Product):
-        return content(ItemAdapter(value).asdict())
+        return content(dict(ItemAdapter(value)))
     return (type(value).__name__, str(value))
 
 
