@@ -82,7 +82,15 @@ def content_of(value: Any, depth: int = 60) -> Any:
         return (type(value).__name__, str(value))
     if isinstance(value, Product):
         return content(dict(ItemAdapter(value)))
-    return (type(value).__name__, str(value))
+    return (type(value).__name__, text_of(value))
+
+
+def text_of(value: Any) -> str:
+    """The text of an object; its repr, if it fails where values are no longer read."""
+    try:
+        return str(value)
+    except (RuntimeError, TypeError):
+        return repr(value)
 
 
 def fields_of(item: Any) -> Any:
