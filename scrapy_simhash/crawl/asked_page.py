@@ -6,7 +6,7 @@ import re
 import zlib
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, cast
 
 from scrapy import Request
 from scrapy.http import Response
@@ -44,8 +44,7 @@ class AskedPage:
         plain: its request.
         depth: how many links lead to it.
         stored: tells which requests can be made again.
-        known: what is known of it.
-        may_stay: whether it is left unread if its server calls it unmodified.
+        recorded: the page as earlier visits have recorded it.
         is_sound: whether it need not be read again, if it stays as it is.
         conditions: the headers that were added to its request.
     """
@@ -54,10 +53,10 @@ class AskedPage:
     plain: Plain
     depth: int
     stored: StoredRequests
-    known: KnownPage | None
-    may_stay: bool = False
+    recorded: KnownPage | None
     is_sound: bool = True
     conditions: dict[str, str] = field(default_factory=dict)
+    _validators: dict[str, str] = field(default_factory=dict)
     _is_unchanged: bool = True
     _etag: str | None = None
     _modified: str | None = None
@@ -74,16 +73,19 @@ class AskedPage:
     _namespace: int = 0
     _process: str | None = None
 
-    def add_conditions(self, request: Request) -> None:
-        """Ask its server whether it was modified, unless it is to be read."""
-        if not self.may_stay or self.known is None or self.known.is_due or has_conditions(request):
-            return
-        if etag := self.known.row.etag:
+    def revalidate(self, recorded: KnownPage) -> None:
+        """Let its request be made with the validators that were recorded."""
+        if etag := recorded.row.etag:
             plain = _COMPRESSED.sub("", etag)
-            self.conditions["If-None-Match"] = etag if plain == etag else f"{etag}, {plain}"
-        if modified := self.known.row.modified:
-            self.conditions["If-Modified-Since"] = modified
-        request.headers.update(self.conditions)
+            self._validators["If-None-Match"] = etag if plain == etag else f"{etag}, {plain}"
+        if modified := recorded.row.modified:
+            self._validators["If-Modified-Since"] = modified
+
+    def add_conditions(self, request: Request) -> None:
+        """Make its request conditional, unless a component has done so."""
+        if not is_conditional(request):
+            self.conditions = self._validators
+            request.headers.update(self.conditions)
 
     def drop_conditions(self, request: Request) -> None:
         """Remove the conditions from its request, so that no copy of it carries them on."""
@@ -148,7 +150,7 @@ class AskedPage:
             request=pack_request(self.plain),
         )
         if not (self.is_sound and self._has_ended):
-            before = self.known.row if self.known else row
+            before = self.recorded.row if self.recorded else row
             row = row._replace(namespace=before.namespace, claims=before.claims)
             return PageVisit(row._replace(copies=before.copies), "failed")
         row = row._replace(
@@ -162,31 +164,33 @@ class AskedPage:
         )
         return PageVisit(row, "read", self._process)
 
-    def unmodified(self, known: KnownPage) -> PageVisit:
-        """What is recorded of a known page that is as it was."""
-        row = known.row._replace(depth=self.depth, interval=self._longer())
-        return PageVisit(row, "unmodified", known.process)
+    def unmodified(self) -> PageVisit:
+        """What is recorded of a page that its server calls unmodified."""
+        recorded = cast("KnownPage", self.recorded)
+        row = recorded.row._replace(depth=self.depth, interval=self._longer())
+        return PageVisit(row, "unmodified", recorded.process)
 
     def is_late(self) -> bool:
-        """Whether a page has changed that was called unmodified until it had to be read."""
-        known = self.known
-        was_due = known is not None and known.is_due and known.is_old and known.is_trusted
-        return was_due and not self._is_unchanged
+        """Whether it has changed, and only a visit that reads all pages has shown that."""
+        recorded = self.recorded
+        if self._is_unchanged or recorded is None or not recorded.is_trusted:
+            return False
+        return recorded.in_full_visit and recorded.is_stale
 
     def _longer(self) -> int:
-        before = self.known.row.interval if self.known else 0
+        before = self.recorded.row.interval if self.recorded else 0
         return min(max(_FIRST_INTERVAL, 2 * before), _LAST_INTERVAL)
 
 
-def is_early(known: KnownPage, mode: Revisit) -> bool:
+def is_fresh(recorded: KnownPage, mode: Revisit) -> bool:
     """Whether a page with items and without links need not be asked for yet."""
-    row = known.row
+    row = recorded.row
     if mode == "conditional" or row.has_links or not (row.claims or row.copies):
         return False
-    return known.age < (row.interval if mode == "adaptive" else mode)
+    return recorded.age < (row.interval if mode == "adaptive" else mode)
 
 
-def has_conditions(request: Request) -> bool:
+def is_conditional(request: Request) -> bool:
     """Whether a request is conditional."""
     return any(name in request.headers for name in ("If-None-Match", "If-Modified-Since"))
 

@@ -20,7 +20,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro
 
-from scrapy_simhash.crawl.asked_page import AskedPage, has_conditions, is_early
+from scrapy_simhash.crawl.asked_page import AskedPage, is_conditional, is_fresh
 from scrapy_simhash.crawl.checks import Revisit, optional, revisit
 from scrapy_simhash.crawl.scrapy_internals import crawl_all, watch_downloads
 from scrapy_simhash.crawl.settings import Settings
@@ -80,11 +80,8 @@ class Revisits:
 
     async def ask(self, request: Request) -> Response | None:
         """Look up what is known of a page, and answer its request if it need not be made."""
-        given, depth = request.meta.get(ASKED), request.meta.get("depth", 0)
-        # Copies of its meta have a depth.
-        is_first = given is None and request.meta.get("is_start_request") and not depth
-        # A shell does not crawl.
-        if given is False or is_first or not getattr(self.crawler, "crawling", True):
+        given = request.meta.get(ASKED)
+        if given is False or (given is None and self._is_start(request)):
             return None
         if given and isinstance(given, dict):
             # A component has made this request of one that was to be recorded.
@@ -97,44 +94,53 @@ class Revisits:
         request.meta[ASKED] = plain
         fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
         identity = identity_hash(fingerprint.hex())
-        known = self._waiting.pop(identity, None)
-        if known is None and self.worker.figures.known_pages:
+        recorded = self._waiting.pop(identity, None)
+        if recorded is None and self.worker.figures.known_pages:
             with self.errors:
-                known = await self.worker.find_page(self._namespace, identity)
-        asked = AskedPage(identity, plain, depth, self._stored, known)
+                recorded = await self.worker.find_page(self._namespace, identity)
+        depth = request.meta.get("depth", 0)
+        asked = AskedPage(identity, plain, depth, self._stored, recorded)
         asked.is_sound = not (
-            has_conditions(request)
+            is_conditional(request)
             or request.meta.get("simhash") is False
             or request.meta.get("simhash_namespace", self._namespace) != self._namespace
         )
-        if known is not None:
+        if recorded is not None:
             self.stats.count("revisit/known")
-            asked.may_stay = self._may_stay(asked, known, request)
-            if asked.may_stay and self._leaves_out(known, request, asked.depth):
-                return _quiet(request, Response(request.url, status=304))
+            if self._can_stay(asked, recorded, request):
+                if self._leaves_out(recorded, request, depth):
+                    return _quiet(request, Response(request.url, status=304))
+                if not recorded.in_full_visit:
+                    asked.revalidate(recorded)
         self._asked[id(plain)] = asked
         return None
 
-    def _may_stay(self, asked: AskedPage, known: KnownPage, request: Request) -> bool:
+    def _is_start(self, request: Request) -> bool:
+        """Whether a request is one of `start()`, whose pages are always read, or of a shell."""
+        # Copies of its meta have a depth.
+        is_first = request.meta.get("is_start_request") and not request.meta.get("depth")
+        return bool(is_first) or not getattr(self.crawler, "crawling", True)
+
+    def _can_stay(self, asked: AskedPage, recorded: KnownPage, request: Request) -> bool:
         """Whether a page need not be read if it was not modified."""
-        if not (known.is_trusted and asked.is_sound) or self._mode(request) is None:
+        if not (recorded.is_trusted and asked.is_sound) or self._mode(request) is None:
             return False
         settings = self.crawler.settings
         # Where it is nearer to the start than before, more of its links are followed.
-        is_nearer = settings.getint("DEPTH_LIMIT") and asked.depth < known.row.depth
+        is_nearer = settings.getint("DEPTH_LIMIT") and asked.depth < recorded.row.depth
         if is_nearer or settings.getbool("HTTPCACHE_ENABLED"):
             return False
         try:
-            return are_same(asked.plain, unpack_request(known.row.request))
+            return are_same(asked.plain, unpack_request(recorded.row.request))
         except ValueError:
             return False
 
-    def _leaves_out(self, known: KnownPage, request: Request, depth: int) -> bool:
+    def _leaves_out(self, recorded: KnownPage, request: Request, depth: int) -> bool:
         """Note a page that need not be asked for yet; whether it is one."""
         mode = self._mode(request)
-        is_left_out = mode is not None and known.is_trusted and is_early(known, mode)
+        is_left_out = mode is not None and recorded.is_trusted and is_fresh(recorded, mode)
         if is_left_out:
-            visit = PageVisit(known.row._replace(depth=depth), "left_out", known.process)
+            visit = PageVisit(recorded.row._replace(depth=depth), "left_out", recorded.process)
             self._save("left_out", visit)
         return is_left_out
 
@@ -148,25 +154,22 @@ class Revisits:
     def answer(self, request: Request, response: Response) -> Response:
         """Note a response; one to a page that is not modified runs no callback."""
         asked = self._of(request)
-        if asked is None or asked.known is None or not asked.conditions or response.status != 304:
-            is_asked = has_conditions(request) or is_unread(response)
-            if response.status == 304 and not is_asked:
-                self.has_failed = True
-                self._warn(
-                    "A server answers that a page was not modified, unasked: %s", request.url
-                )
-            if asked is not None and response.status == 200:
-                asked.drop_conditions(request)
-                asked.read(request, response)
-            else:
-                if asked is not None and response.status in {404, 410}:
-                    # It has no items any more.
-                    asked.known = None
-                self.fail(request)
+        if asked is not None and asked.conditions and response.status == 304:
+            del self._asked[id(asked.plain)]
+            self._save("not_modified", asked.unmodified())
+            return _quiet(request, response)
+        if response.status == 304 and not (is_conditional(request) or is_unread(response)):
+            self.has_failed = True
+            self._warn("A server answers that a page was not modified, unasked: %s", request.url)
+        if asked is not None and response.status == 200:
+            asked.drop_conditions(request)
+            asked.read(request, response)
             return response
-        del self._asked[id(asked.plain)]
-        self._save("not_modified", asked.unmodified(asked.known))
-        return _quiet(request, response)
+        if asked is not None and response.status in {404, 410}:
+            # It has no items any more.
+            asked.recorded = None
+        self.fail(request)
+        return response
 
     def fail(self, request: Request) -> None:
         """Note that a request or a callback has failed: the page has to be read again."""
@@ -247,17 +250,17 @@ class Revisits:
         self._is_reading = False
         crawl_all(self.crawler, requests)
 
-    def _restored(self, known: KnownPage) -> Request | None:
+    def _restored(self, recorded: KnownPage) -> Request | None:
         """The request of a known page; None if it need not be made, or can't be."""
-        depth = known.row.depth
+        depth = recorded.row.depth
         try:
-            request = self._stored.restore(unpack_request(known.row.request), depth)
+            request = self._stored.restore(unpack_request(recorded.row.request), depth)
         except ValueError as error:
             self.has_failed = True
             self.stats.count("revisit/not_restored")
             self._warn("A known page can't be requested, as its request does not fit: %s", error)
             return None
-        if not self._leaves_out(known, request, depth):
+        if not self._leaves_out(recorded, request, depth):
             return request
         self.stats.count("revisit/known")
         return None

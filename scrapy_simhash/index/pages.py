@@ -74,13 +74,13 @@ class PageRow(NamedTuple):
 class KnownPage(NamedTuple):
     """A known page, and the seconds since it was last answered; see `Verdict.process`.
 
-    It is due if this visit reads all pages, and old if none has read it since the last such one.
+    A full visit is one that reads all pages; a stale page was not read since the last one.
     """
 
     row: PageRow
     is_trusted: bool
-    is_due: bool
-    is_old: bool
+    in_full_visit: bool
+    is_stale: bool
     age: float
     process: str
 

@@ -330,7 +330,7 @@ class _FieldReader:
         return is_within(value, self.since - _SLACK, self.now + _SLACK)
 
     def _without_links(self, path: str, values: list[Any]) -> list[Any]:
-        """Keep a list; return what of it is neither a link to a page nor empty."""
+        """Add a list to `kept`; return its values but for empty ones and links to pages."""
         name = name_of(path)
         links = links_elsewhere(name, values, self.page_url) - {self.page_names.title}
         rest = [value for value in values if value not in links] if links else values

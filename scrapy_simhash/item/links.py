@@ -25,7 +25,7 @@ _DOWNLOAD = re.compile(
 _END_OF_FILE = re.compile(rf"{_EXTENSION}(?:[?#]|$)", re.IGNORECASE | re.MULTILINE)
 
 
-# Lines that are links: with a scheme and a host, and any. See `is_url` and `is_page_url`.
+# Lines that are absolute URLs, and lines that are any URLs; see `is_url` and `is_page_url`.
 _WHOLE_LINKS = re.compile(r"^https?://[^/?#<\s\x00-\x20][^<\s]*+$", re.IGNORECASE | re.MULTILINE)
 _LINKS = re.compile(
     r"^(?:(?:(?:https?:)?//[^/?#<\s\x00-\x20]|/(?![/\x00-\x09\x0b-\x20])|(?:javascript|mailto|tel):"
@@ -41,10 +41,10 @@ _LONG = 200  # characters of a link, on average
 
 
 def links_elsewhere(name: Name, values: Sequence[Any], page_url: str) -> set[str]:
-    """Those values of a list that clearly are URLs of other pages, not of files; some may lack.
+    """The values of a list that are certainly URLs of other pages, and not of files.
 
-    They lack the end of the URL of this page. Lists of hundreds of links are common, so a regular
-    expression reads them all at once.
+    They do not contain the last part of this page's URL, so a few may be missing. Lists of hundreds
+    of links are common, so one regular expression reads them all.
     """
     is_of_files = _FILES.search(name.text) is not None
     if is_of_files or set(map(type, values)) != {str} or max(map(len, values)) > LONGEST_VALUE:
