@@ -13,7 +13,7 @@ PYTEST = (
 )
 
 
-@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
+@nox.session(python=["3.11", "3.12", "3.13", "3.14", "3.15"])
 @nox.parametrize("scrapy", ["2.16", "2.18", "2.19"])
 def tests(session: nox.Session, scrapy: str) -> None:
     """All tests, which crawl with asyncio, the select reactor and without a reactor."""

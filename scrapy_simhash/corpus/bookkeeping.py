@@ -23,12 +23,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 from scrapy_simhash.feed.source import Chunk, RecordError, Source
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.times import moment_of
 from scrapy_simhash.item.urls import own_url
+from scrapy_simhash.item.values import MAX_VALUES
 
 # Names in one word. What is an index, or nothing; what may count the items of a file.
 _INDEX = re.compile(
@@ -222,7 +224,7 @@ class _Columns:
 
     def meet(self, item: Mapping[str, Any]) -> None:
         """Read the next item of a file."""
-        for name in item.keys() - self._names:
+        for name in set(islice(item, MAX_VALUES)) - self._names:
             self._learn(name, item)
         for name in self._live(self._counts):
             if name in item or self._counts[name].last is not None:

@@ -139,7 +139,7 @@ class Name:
     is_id: bool
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)  # more names than are read of an item, which reads each of them often
 def name_of(text: str) -> Name:
     """Parse the name of a field."""
     plain = normal(_shortened(text), "NFKC")

@@ -15,6 +15,7 @@ from scrapy_simhash.corpus import bookkeeping
 from scrapy_simhash.corpus.bookkeeping import find_written
 from scrapy_simhash.feed.csv_file import CsvFile
 from scrapy_simhash.feed.json_lines import JsonLines
+from scrapy_simhash.item.values import MAX_VALUES
 
 START = dt.datetime(2024, 3, 7, 7, 24, 43, tzinfo=dt.UTC)
 NOTHING = ((), ())
@@ -51,6 +52,16 @@ def test_an_index_that_counts_the_items_is_none_of_their_fields(find, name, firs
     expected = NOTHING if kind is float and type(items[0][name]) is str else ((name,), ())
     assert find(items) == expected
     assert find(items, ignore=[name]) == NOTHING
+
+
+def test_the_names_beyond_those_that_are_compared_are_not_looked_at(find):
+    many = {f"x{number}": 0 for number in range(MAX_VALUES)}
+    for place, expected in ((0, (("index",), ())), (1, NOTHING)):
+        items = [
+            dict([*many.items(), ("index", n)] if place else [("index", n), *many.items()])
+            for n in range(4)
+        ]
+        assert find(items) == expected
 
 
 def test_an_index_begins_again_where_a_data_frame_was_appended_and_in_each_file(find):
