@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 # Many tests wait for crawls and servers: more of them at once than there are cores.
-SIDE_BY_SIDE := -n $(shell expr `nproc 2>/dev/null || echo 2` + 1) --dist worksteal
+SIDE_BY_SIDE := -n $(shell expr 2 \* `nproc 2>/dev/null || echo 2`) --dist worksteal
 EXTRAS := postgresql,mariadb,trafilatura,rjieba,xxhash,orjson,parquet,warc,zstd
 
 # Tests start many processes: without bytecode files each of them compiles the package again.

@@ -156,13 +156,14 @@ def sketch_all(
     by_threads = workers != 1 and sketcher.suits_threads(first)
     del first
     workers = workers or _worthwhile(sketcher, by_threads=by_threads)
-    if workers == 1 or (not by_threads and not _can_be_sent(sketcher)):
+    if workers == 1:
         yield from map(placed, portions)
-        return
-    if by_threads:
+    elif by_threads:
         yield from _ahead(ThreadPoolExecutor(workers), placed, portions, workers)
+    elif pool := _processes(sketcher, workers):
+        yield from map(place, _ahead(pool, _sketch, portions, workers))
     else:
-        yield from map(place, _ahead(_processes(sketcher, workers), _sketch, portions, workers))
+        yield from map(placed, portions)
 
 
 def _ahead(
@@ -189,24 +190,21 @@ def _worthwhile(sketcher: Sketcher, *, by_threads: bool) -> int:
     return usable_cores() if by_threads or size >= _ENOUGH else 1
 
 
-def _processes(sketcher: Sketcher, workers: int) -> ProcessPoolExecutor:
+def _processes(sketcher: Sketcher, workers: int) -> ProcessPoolExecutor | None:
+    """Processes, unless they can't be sent a user's own scheme, or the system has no semaphores."""
     # Not fork: this process may have threads.
     context = get_context("forkserver" if os.name == "posix" else "spawn")
     if os.name == "posix":
         # The server imports what the processes need, the program that runs included.
         context.set_forkserver_preload(["__main__", __name__])
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return ProcessPoolExecutor(workers, context, _begin, (sketcher,))
-
-
-def _can_be_sent(sketcher: Sketcher) -> bool:
-    """Whether it can be pickled, which a user's own scheme may prevent."""
+    unsent = (pickle.PicklingError, TypeError, AttributeError)
     try:
         pickle.dumps(sketcher)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        logger.warning("Only one process is used, because the scheme can't be pickled (%s)", error)
-        return False
-    return True
+        return ProcessPoolExecutor(workers, context, _begin, (sketcher,))
+    except (*unsent, OSError, ImportError, NotImplementedError) as error:
+        logger.warning("Only one process is used, because no others can be: %s", error)
+        return None
 
 
 # In a worker process: what it was sent.

@@ -9,11 +9,13 @@ import io
 import json
 import lzma
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -515,6 +517,27 @@ def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch):
     for count, output in zip((1, 3), outputs, strict=True):
         assert call("dedupe", source, "-o", output, "--ignore", "n", "--workers", count)[0] == 0
         assert output.read_bytes() == jsonl([items[number] for number in kept])
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        ("ProcessPoolExecutor", PermissionError(13, "Permission denied")),
+        ("ProcessPoolExecutor", ImportError("This platform lacks a functioning sem_open")),
+        ("pickle.dumps", pickle.PicklingError("Can't pickle <function <lambda>>")),
+    ],
+)
+def test_where_no_process_can_be_started_one_does_it_all(
+    call, tmp_path, monkeypatch, caplog, broken
+):
+    (name, error), (items, kept) = broken, feed_of(60)
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_bytes(jsonl(items))
+    monkeypatch.setattr(json_lines, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(f"scrapy_simhash.corpus.workers.{name}", Mock(side_effect=error))
+    assert call("dedupe", source, "-o", output, "--ignore", "n", "--workers", 3)[0] == 0
+    assert output.read_bytes() == jsonl([items[number] for number in kept])
+    assert f"Only one process is used, because no others can be: {error}" in caplog.messages
 
 
 @pytest.mark.slow
