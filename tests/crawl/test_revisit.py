@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zlib
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -457,7 +458,7 @@ async def test_pages_with_items_are_left_out_for_a_while(
     assert "changes/removed" not in second.stats
 
     def wait(seconds: float) -> None:
-        with sqlite3.connect(tmp_path / "seen.db") as index:
+        with closing(sqlite3.connect(tmp_path / "seen.db")) as index, index:
             index.execute("UPDATE simhash_pages SET seen = seen - ?", (seconds,))
 
     wait(seconds + 1)
@@ -812,7 +813,7 @@ async def test_what_a_feed_has_lost_is_read_again(site, conditional):
 @deferred_f_from_coro_f
 async def test_what_is_stored_no_more_is_read_again(site, conditional, tmp_path):
     await visit(site, conditional)
-    with sqlite3.connect(tmp_path / "seen.db") as index:
+    with closing(sqlite3.connect(tmp_path / "seen.db")) as index, index:
         index.execute("DELETE FROM simhash_claims WHERE url LIKE '%/b'")
     assert (await visit(site, conditional)).urls == ["/b"]
 
@@ -825,7 +826,8 @@ async def test_what_a_killed_crawl_has_met_is_read_again(site, conditional, path
         subprocess.run, [sys.executable, "-c", KILLED, *arguments], check=False, timeout=120
     )
     assert killed.returncode == -signal.SIGKILL
-    with sqlite3.connect(str(conditional["SIMHASH_DATABASE_URL"]).removeprefix("sqlite:///")) as db:
+    database = str(conditional["SIMHASH_DATABASE_URL"]).removeprefix("sqlite:///")
+    with closing(sqlite3.connect(database)) as db:
         assert db.execute("SELECT count(*) FROM simhash_pages").fetchone()[0] > 0
     second = await visit(site, conditional)
     assert second.urls == ["/a", "/b", "/c", "/d"]
@@ -873,7 +875,7 @@ async def test_on_servers(site, conditional):
 @deferred_f_from_coro_f
 async def test_what_expired_is_read(site, conditional, tmp_path):
     await visit(site, conditional)
-    with sqlite3.connect(tmp_path / "seen.db") as index:
+    with closing(sqlite3.connect(tmp_path / "seen.db")) as index, index:
         index.execute("UPDATE simhash_claims SET created = 1, seen = 1")
         index.execute("UPDATE simhash_runs SET heartbeat = 1")
     second = await visit(site, conditional | {"SIMHASH_EXPIRE": 1})
