@@ -1,6 +1,7 @@
 # Each target sets up what it needs: a virtual environment in .venv with this package in it.
 PYTHON ?= python3
 BIN := .venv/bin
+INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
 READY := .venv/ready
 # Many tests wait for crawls and servers: more of them at once than there are cores.
 SIDE_BY_SIDE := -n $(shell expr 2 \* `nproc 2>/dev/null || echo 2`) --dist worksteal
@@ -50,7 +51,7 @@ torture: $(READY)
 MINUTES := 10
 TARGETS :=
 fuzz: $(READY)
-	-$(BIN)/python -m pip install --quiet --only-binary=:all: atheris
+	-$(INSTALL) --only-binary=:all: atheris
 	PYTHONPATH=tests $(BIN)/python -m fuzz.run --minutes $(MINUTES) $(TARGETS)
 
 # All figures of the README and docs/, which quote these files: on an idle machine, in hours. DATA has
@@ -60,7 +61,7 @@ DATA := data
 POSTGRESQL :=
 PAGES := $(DATA)/pages.tar.xz
 figures: $(READY)
-	$(BIN)/python -m pip install --quiet --group benchmark
+	$(INSTALL) --group benchmark
 	echo "Measured on $$(date -u +%F) at commit $$(git rev-parse --short HEAD), on $$(nproc) cores ($$(uname -sm))." \
 		> benchmarks/measured.md
 	$(BIN)/python -m benchmarks.accuracy --pages $(PAGES) --pairs $(DATA)/pairs.jsonl.xz --sites $(DATA)/sites \
@@ -87,8 +88,8 @@ figures: $(READY)
 
 $(READY): pyproject.toml setup.py $(wildcard scrapy_simhash/native/*.[ch])
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	PYTHONWARNINGS=ignore::UserWarning $(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' --group test --group lint --group docs
+	$(BIN)/python -m pip install --quiet uv
+	$(INSTALL) --editable '.[$(EXTRAS)]' --group test --group lint --group docs
 	@$(BIN)/python -c 'from scrapy_simhash import native; print("core:", native.in_use)'
 	touch $(READY)
 

@@ -37,9 +37,13 @@ def distance(a: int, b: int) -> int:
     >>> distance(0b1011, 0b0010)
     2
     """
-    if a is None or b is None:
-        raise TypeError("a text without a fingerprint (None) has no distance to any other")
-    a, b = index(a), index(b)
+    try:
+        a, b = index(a), index(b)
+    except TypeError as error:
+        raise TypeError(
+            "a fingerprint is an integer, as fingerprint(text) returns it, or None for a text that "
+            f"is too short to be compared; given are {type(a).__name__} and {type(b).__name__}"
+        ) from error
     if a < 0 or b < 0:
         raise ValueError(
             f"a fingerprint is an unsigned integer, not {min(a, b)}; a signed 64-bit value from a "
