@@ -184,7 +184,7 @@ def test_lines_that_can_not_be_read_are_told_and_rejected(call, tmp_path):
     source, output, rejects = (
         tmp_path / name for name in ("in.jsonl", "out.jsonl", "bad.jsonl.gz")
     )
-    bad = [b"nothing\n", b"[1]\n", b'{"text": "\xff"}\n', b'{"a":' * 5000 + b"\n"]
+    bad = [b"nothing\n", b"[1]\n", b'{"text": "\xff"}\n', b'{"a":' * 100_000 + b"\n"]
     source.write_bytes(b"".join([*bad[:2], jsonl(items[:4]), bad[2], jsonl(items[4:]), bad[3]]))
     arguments = ["dedupe", source, "-o", output, "--ignore", "n"]
     code, out, err = call(*arguments, "--rejects", rejects)
@@ -277,8 +277,8 @@ def test_the_table_of_groups(call, tmp_path, form):
     ]
     source, groups = tmp_path / "in.jsonl", tmp_path / f"groups.{form}"
     source.write_bytes(jsonl(items))
-    if form == "parquet":
-        pytest.importorskip("pyarrow")
+    if needs := {"parquet": "pyarrow", "jsonl.zst": "zstandard"}.get(form):
+        pytest.importorskip(needs)
     assert call("dedupe", source, "-o", tmp_path / "out.jsonl", "--groups", groups)[0] == 0
     if form == "csv":
         rows = list(csv.DictReader(io.StringIO(groups.read_text())))
