@@ -318,11 +318,9 @@ class DatabaseThread:
             # The last attempt to write the backlog.
             self.breaker.error = None
             self._do_jobs([])
-            if self._database is not None:
-                # A run whose outcomes could not be written stays open: it counts as crashed.
-                if not self._backlog:
-                    self.figures.removed = self._database.close_run(**arguments)
-                self._database.close()
+            # A run whose outcomes could not be written stays open: it counts as crashed.
+            if self._database is not None and not self._backlog:
+                self.figures.removed = self._database.close_run(**arguments)
             if self._backlog:
                 self.abandon()
                 logger.error(
@@ -338,6 +336,9 @@ class DatabaseThread:
                 error,
             )
             return False
+        finally:
+            if self._database is not None:
+                self._database.close()
         return not self._backlog
 
 

@@ -21,7 +21,10 @@ from stored import rows_of
 from visited_sites import FailsToStore
 
 from scrapy_simhash import Index
+from scrapy_simhash.crawl.connection import CrawlDatabase
 from scrapy_simhash.crawl.quarantine import unpack
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.exceptions import IndexUnavailable
 
 GROUPS, COPIES = 12, 3
 PATHS = in_batch(GROUPS, COPIES)
@@ -159,6 +162,27 @@ async def test_on_a_full_disk_what_can_not_be_claimed_is_stored(database, settin
     assert done.errors <= 2
     after = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop"}, urls)
     assert after.errors == 0, "with room again it goes on"
+
+
+@deferred_f_from_coro_f
+async def test_the_connections_of_a_run_that_can_not_be_closed_are(
+    settings, urls, monkeypatch, caplog
+):
+    close, closed = Database.close, []
+
+    def fails(self, **outcome):
+        raise IndexUnavailable("the disk is full")
+
+    def is_closed(self):
+        closed.append(self)
+        close(self)
+
+    monkeypatch.setattr(CrawlDatabase, "close_run", fails)
+    monkeypatch.setattr(Database, "close", is_closed)
+    await crawl(PageSpider, settings, urls[:1])
+    (line,) = error_lines(caplog)
+    assert line.startswith("The index could not be closed (the disk is full)")
+    assert len(closed) == 1
 
 
 @deferred_f_from_coro_f
