@@ -41,8 +41,8 @@ def distance(a: int, b: int) -> int:
         a, b = index(a), index(b)
     except TypeError as error:
         raise TypeError(
-            "a fingerprint is an integer, as fingerprint(text) returns it, or None for a text that "
-            f"is too short to be compared; given are {type(a).__name__} and {type(b).__name__}"
+            "fingerprints are integers, as fingerprint(text) returns them, not "
+            f"{type(a).__name__} and {type(b).__name__}; None stands for a text that is too short"
         ) from error
     if a < 0 or b < 0:
         raise ValueError(
