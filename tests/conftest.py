@@ -48,7 +48,7 @@ def _rows(terminalreporter: pytest.TerminalReporter) -> Iterator[object]:
 SLOW_FOLDERS = {"benchmarks", "fuzz", "hostile", "torture"}
 SERVERS = ("postgresql", "mariadb")
 #: What `make test-all` takes on two cores.
-MINUTES = 15
+MINUTES = 20
 LEFT_OUT = pytest.StashKey[int]()
 
 

@@ -52,13 +52,13 @@ USUAL = 'a1 \n.-"<'
 ENDS = ("", "!", "a")
 # Characters of the texts that are compared. The long ones take 8 times as long if the time is
 # linear, 64 times if it is quadratic.
-SHORT = 1000
+SHORT = 2000
 LONG = 8 * SHORT
 TOO_MUCH = 22
 # CPU seconds: a quadratic pattern takes longer with `SHORT`; after so many a search is stopped, and
 # after so many the drawing of samples, which searches in short texts.
-SUSPECT = 0.00015
-LIMIT = 0.25
+SUSPECT = 0.0003
+LIMIT = 1
 DRAWING = 10
 
 

@@ -208,7 +208,7 @@ def powers(most):
     return st.integers(0, most).map(lambda power: 2**power)
 
 
-drawn = settings(max_examples=3, deadline=None)
+drawn = settings(max_examples=6, deadline=None)
 PACKS = [(".gz", gzip.compress), (".xz", lzma.compress), (".bz2", bz2.compress)]
 
 

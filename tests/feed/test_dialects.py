@@ -137,7 +137,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("dialects")
 
 
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(items=ITEMS)
 @example(items=[{"title": "One", "text": f"{TEXTS[0]} ;'", "more, or less": ""}])
 @example(

@@ -122,7 +122,7 @@ def followed(draw: Callable[..., Any]) -> tuple[Any, Any]:
     return first, second
 
 
-@target(followed(), st.booleans(), bodies | st.none(), examples=80)
+@target(followed(), st.booleans(), bodies | st.none(), examples=150)
 @example(({"a": 1}, {"a": True}), False, None)
 @example(({"a": "1"}, {"a": b"1"}), False, None)
 @example(({"a": [1, 2]}, {"a": [1, 2, 3]}), False, None)

@@ -22,8 +22,8 @@ from visited_sites import FailsToStore
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Sites of a crawl: 25 with `--hypothesis-profile=full`.
-SITES = profile.default.max_examples // 2
+#: Sites of a crawl: 20, and 50 with `--hypothesis-profile=full`.
+SITES = profile.default.max_examples
 VISITS = 13
 
 
@@ -100,9 +100,8 @@ class Visits:
             one.go_on()
 
 
-@pytest.mark.parametrize(
-    ("engine", "seed"), [("sqlite", "one"), ("postgresql", "two"), ("mariadb", "three")]
-)
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql", "mariadb"])
+@pytest.mark.parametrize("seed", ["one", "two", "three"])
 @deferred_f_from_coro_f
 async def test_nothing_is_missed(engine, seed, tmp_path):
     url = cleared_database(engine, tmp_path).render_as_string(hide_password=False)

@@ -13,7 +13,7 @@ from torture.scene import Scene
 pytestmark = pytest.mark.slow
 
 #: Pages of a manual in many versions, each with other numbers and a passage of its own.
-COUNT, WORDS, NUMBERS, OWN = 40, 40_000, 500, 40
+COUNT, WORDS, NUMBERS, OWN = 80, 40_000, 500, 40
 
 
 def versions() -> dict[str, bytes]:
