@@ -54,12 +54,16 @@ fuzz: $(READY)
 	-$(INSTALL) --only-binary=:all: atheris
 	PYTHONPATH=tests $(BIN)/python -m fuzz.run --minutes $(MINUTES) $(TARGETS)
 
-# All figures of the README and docs/, which quote these files: on an idle machine, in hours. DATA has
-# pages.tar.xz, pairs.jsonl.xz, and the folders of benchmarks/accuracy.py and published.py. Empty
-# databases with the URLs POSTGRESQL_100000 and so on are filled as well.
+# All figures of the README and docs/, which quote these files: on an idle machine, in two hours. DATA
+# has pages.tar.xz, pairs.jsonl.xz, and the folders of benchmarks/accuracy.py and published.py. Empty
+# databases with the URLs POSTGRESQL_100000 and so on are filled as well. TEXT_DEDUP is an interpreter
+# as in benchmarks/text_dedup.py.
 DATA := data
 POSTGRESQL :=
+TEXT_DEDUP :=
 PAGES := $(DATA)/pages.tar.xz
+SETS := $(DATA)/near_duplicates
+WITH_TEXT_DEDUP := $(addprefix --text-dedup ,$(TEXT_DEDUP))
 figures: $(READY)
 	$(INSTALL) --group benchmark
 	echo "Measured on $$(date -u +%F) at commit $$(git rev-parse --short HEAD), on $$(nproc) cores ($$(uname -sm))." \
@@ -67,23 +71,36 @@ figures: $(READY)
 	$(BIN)/python -m benchmarks.accuracy --pages $(PAGES) --pairs $(DATA)/pairs.jsonl.xz --sites $(DATA)/sites \
 		--out benchmarks/accuracy_parts/results.md
 	$(BIN)/python -m benchmarks.accuracy_parts.figure docs/accuracy.svg
+	for set in syndicated versions; do \
+		$(BIN)/python -m benchmarks.near_duplicates.build $$set $(SETS)/$$set --packages $(DATA)/sites || exit; done
+	$(BIN)/python -m benchmarks.near_duplicates.baselines $(SETS)/syndicated $(SETS)/versions \
+		$(WITH_TEXT_DEDUP) --out benchmarks/near_duplicates/results.md
 	($(BIN)/python -m benchmarks.noisy --set all --totals && \
 		$(BIN)/python -m benchmarks.noisy --kinds "four names" --setting SIMILARITY=.8 && \
 		$(BIN)/python -m benchmarks.noisy.others --set aside) > benchmarks/noisy.md
 	$(BIN)/python -m benchmarks.published --articles $(DATA)/articles --cleaned $(DATA)/cleaned \
 		--out benchmarks/published.md
-	$(BIN)/python -m benchmarks.corpus --pages $(PAGES) --rounds 3 --out benchmarks/corpus.md
+	for language in en zh; do for pages in "" "--pages $(PAGES)"; do \
+		$(BIN)/python -m benchmarks.corpus --language $$language $$pages --rounds 3 $(WITH_TEXT_DEDUP) \
+			|| exit; done; done > benchmarks/corpus.md
+	$(BIN)/python -m benchmarks.hostile > benchmarks/hostile.md
 	(for spider in selectors text none; do \
 		$(BIN)/python benchmarks/crawl.py $(PAGES) --rounds 9 --only compiled,pure --spider $$spider || exit; done; \
 		$(BIN)/python benchmarks/crawl.py --small 2000 --rounds 9 --only compiled,pure && \
+		$(BIN)/python benchmarks/recrawl.py $(DATA)/sites/sqlite3-doc-3.46.1-7+deb13u2/usr/share/doc/sqlite3 \
+			--changed lang_vacuum.html && \
 		$(BIN)/python benchmarks/long_crawl.py && \
+		$(BIN)/python benchmarks/families.py && \
 		$(BIN)/python -m benchmarks.text $(PAGES) && \
 		$(BIN)/python benchmarks/fingerprint.py $(DATA)/pairs.jsonl.xz) > benchmarks/crawl.txt
 	(for size in 100000 1000000 10000000; do \
 		$(BIN)/python benchmarks/index.py --size $$size --commands || exit; \
 		test -z "$(POSTGRESQL)" || $(BIN)/python benchmarks/index.py --size $$size --commands \
 			--url $(POSTGRESQL)_$$size || exit; done; \
-		$(BIN)/python benchmarks/race.py) > benchmarks/scale.txt
+		$(BIN)/python benchmarks/race.py && \
+		for latency in 0 5 20; do for writers in 1 16; do test -z "$(POSTGRESQL)" || \
+			$(BIN)/python benchmarks/race.py --url $(POSTGRESQL)_race --crawls --writers $$writers \
+			--latency $$latency || exit; done; done) > benchmarks/scale.txt
 	$(BIN)/python benchmarks/scale_figure.py benchmarks/scale.txt docs/scale.svg
 
 $(READY): pyproject.toml setup.py $(wildcard scrapy_simhash/native/*.[ch])

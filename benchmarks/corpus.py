@@ -4,7 +4,7 @@
     python -m benchmarks.corpus --documents 1000000 --words 160 800 --ways here --processes 2
     python -m benchmarks.corpus --pages pages.tar.xz    # a realistic corpus, see below
     python -m benchmarks.corpus --language zh           # either of them in Chinese
-    python -m benchmarks.corpus --pages pages.tar.xz --text-dedup PYTHON --rounds 3 --out corpus.md
+    python -m benchmarks.corpus --pages pages.tar.xz --text-dedup PYTHON --rounds 3
     python -m benchmarks.corpus --sketches 10000000     # the decision alone, on made-up sketches
 
 A fifth of the texts are copies of an earlier one, with up to 1.7 % of their words replaced. All
@@ -378,7 +378,10 @@ def compare_ways(given: argparse.Namespace) -> str:
     rows: list[list[object]] = [[*run, *_medians(costs[run], count), *found[run]] for run in runs]
     missing = [way for way in given.ways if way not in {row[0] for row in rows}]
     rows += [[way, "is not installed", *[""] * (len(COLUMNS) - 2)] for way in missing]
-    title = f"{count:,} texts of {size:,.0f} bytes, {copies:,} copies, core: {native.in_use}"
+    kind = f"{'realistic' if given.pages else 'uniform'}, {given.language}"
+    title = (
+        f"{kind}: {count:,} texts of {size:,.0f} bytes, {copies:,} copies, core: {native.in_use}"
+    )
     rounds = f"Medians of {given.rounds} rounds, in which the ways take turns.\n\n"
     return f"{title}\n\n{rounds if given.rounds > 1 else ''}{table(COLUMNS, rows)}\n"
 
@@ -439,7 +442,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1, help="of each way, in turns")
     parser.add_argument("--sketches", type=int)
     parser.add_argument("--text-dedup", metavar="PYTHON", help="an interpreter that has it")
-    parser.add_argument("--out", type=Path, help="a file for the table")
     parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
     parser.add_argument("--source", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -453,12 +455,7 @@ def main() -> None:
         with (given.source / f"{given.way}-{processes}.jsonl").open("w") as output:
             output.writelines(f"{url}\n" for url in kept)
     else:
-        found = compare_ways(given)
-        if given.out:
-            written = "# Tools for a corpus\n\nWritten by `benchmarks/corpus.py`.\n\n"
-            given.out.write_text(written + found)
-        else:
-            print(found)
+        print(compare_ways(given))
 
 
 if __name__ == "__main__":

@@ -4,15 +4,10 @@
     python -m benchmarks.hostile plain_text small_paragraphs     # those whose names begin so
 
 Each page has a process of its own. Its tree is made as Scrapy makes it for a spider, then the page
-goes the way of a crawl, up to the document that is compared. Prints, for each page:
-
-- *parse*: CPU seconds for the tree.
-- *ours*: CPU seconds for everything after it, where a spider has asked for the tree before.
-- *ratio*: of the two.
-- *held*: CPU seconds for both, where no spider has asked. A page that is refused is not even parsed
-  then. For so long the event loop does nothing else.
-- *MB*: by how much the peak of memory is higher than it was when the tree was made.
-- what becomes of the page: compared, or why it is not.
+goes the way of a crawl, up to the document that is compared. Where less than a third of the time is
+parsing, the rest goes to hashing each pair of words or ideographs, to finding, normalising and
+sorting numbers, or to composing rows of combining marks, whose length SIMHASH_MAX_TEXT limits; and
+without the compiled core to creating and scoring an object for each block.
 
 A tree that takes minutes to make, whoever asks for it first, is left out of the first three.
 """
@@ -36,6 +31,21 @@ from scrapy_simhash.crawl.stats import CrawlStats
 from tests.hostile.attacks import COMPARED, PAGES
 from tests.tracked import tracked
 
+HEAD = """# Pages that cost too much
+
+Written by `python -m benchmarks.hostile`, in CPU seconds. The pages are those of
+[attacks.py](../tests/hostile/attacks.py).
+
+- *parse*: building the tree.
+- *ours*: everything after it, up to the document that is compared, if the spider has used the tree.
+- *ratio*: of the two.
+- *held*: both, if the spider has not used the tree. A page that is refused is not even parsed then.
+  For so long the event loop does nothing else.
+- *MB*: how much the peak of memory exceeds what it was with the tree.
+- The last column says whether the page is compared, or why not.
+
+| page | bytes | parse | ours | ratio | held | MB | |
+|---|---|---|---|---|---|---|---|"""
 #: Nobody waits for the trees of these.
 UNPARSED = ("attributes_500000", "attributes_behind_quotes_500000")
 
@@ -89,8 +99,7 @@ def main() -> None:
     if options.one:
         print(json.dumps(measured(options.one)))
         return
-    print("| page | bytes | parse | ours | ratio | held | MB | |")
-    print("|---|---|---|---|---|---|---|---|")
+    print(HEAD)
     for attack in PAGES:
         if options.names and not attack.name.startswith(tuple(options.names)):
             continue

@@ -52,7 +52,7 @@ def test_each_tool_gets_a_row_of_what_it_costs_finds_and_takes_wrongly(interpret
         rounds=2,
     )
     title, _, _, _, _, _, *rows = corpus.compare_ways(given).splitlines()
-    assert title.startswith("100 texts of ")
+    assert title.startswith("uniform, en: 100 texts of ")
     cells = {row.split(" | ")[0].strip("| "): row.strip("| ").split(" | ") for row in rows}
     # No word of such short copies is replaced, so that equal texts are all copies.
     assert cells["here"][-2:] == cells["text-dedup"][-2:] == ["20", "0"]
