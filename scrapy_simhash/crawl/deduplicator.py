@@ -42,6 +42,7 @@ from scrapy_simhash.crawl.tracking import Page, TrackedItem, Tracker, is_item
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Document, Duplicate, Match, Verdict
+from scrapy_simhash.item.keys import UNIDENTIFIED
 from scrapy_simhash.signals import item_change, near_duplicate
 from scrapy_simhash.text.packed import TooLarge
 from scrapy_simhash.visible import iso_time, shortened
@@ -205,6 +206,8 @@ class Deduplicator:
         tracked.document = document
         with counted_as_load(self._crawler):
             verdict = await self._claims.claim(tracked, document)
+        if verdict.status == "new" and document.key.startswith(UNIDENTIFIED):
+            self._stats.count("unidentified")
         if document.reason is not None and verdict.kind == "unique":
             return replace(verdict, kind="skipped", reason=document.reason)
         return verdict

@@ -21,6 +21,7 @@ from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, key_on, read_item
 from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.keys import UNIDENTIFIED
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.item.values import short
@@ -264,7 +265,7 @@ class DocumentMaker:
             return page.key, page.download
         if key is not None:
             return key, None
-        return f"item:{cast('bytes', digest_on(content, page.url)).hex()}", None
+        return UNIDENTIFIED + cast("bytes", digest_on(content, page.url)).hex(), None
 
 
 def _left_out(page: Page) -> Reason | None:

@@ -235,6 +235,12 @@ class CrawlEnd:
             # What is unchanged is not listed.
             more = f". To list them: {command}" if set(found) - {"unchanged"} else ""
             logger.info("%s%s", shown, more)
+        if removed and (unidentified := self.stats.get("unidentified")):
+            logger.info(
+                "%d of the new items: entries of lists without a URL of their own, whose earlier "
+                "versions count as removed. SIMHASH_KEY names the fields that identify them",
+                unidentified,
+            )
 
     def _look_back(self, run: int, is_released: bool) -> None:
         """Log what to change, and write the report."""

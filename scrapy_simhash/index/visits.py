@@ -23,7 +23,7 @@ the document                                                        pass       d
    ... or changed, but adds nothing to what it was a copy of        changed    copy
    ... or changed                                                   changed    changed
 5. is unknown, and adds nothing to an old claim of the same site    moved      left out
-   ... in its facts, but in its text                                changed    changed
+   ... in its facts, but in its text or its stock                   changed    changed
 6. is similar to an old claim of another site                       new        copy
 7. is anything else                                                 new        new
 ==================================================================  =========  ================
@@ -203,6 +203,15 @@ def _has_values(row: ClaimRow) -> bool:
     return row.compared_by == ComparedBy.PAGE and bool(own_kinds) and Evidence.REST not in own_kinds
 
 
+def _has_other_stock(row: ClaimRow, old: ClaimRow) -> bool:
+    """Whether both items tell their stock, which keeps only versions of one item apart."""
+    new, stored = (Facts.unpack(one.facts or b"").values for one in (row, old))
+    return any(
+        kind == Evidence.STOCK and stored.get(name, (kind, value)) != (kind, value)
+        for name, (kind, value) in new.items()
+    )
+
+
 def _is_bare(row: ClaimRow) -> bool:
     """Whether an item has nothing but URL, title and state, and stands for the text of its page."""
     return row.compared_by == ComparedBy.PAGE and not Facts.unpack(row.facts or b"").own_kinds
@@ -340,8 +349,10 @@ def _known_elsewhere(
             status="new" if last_duplicate is None else "changed",
             before=last_duplicate,
         )
-    old = best(moved)
-    adds = adds_text(row, old)
+    # The last version, unless an earlier one has the text.
+    newest = max(moved, key=lambda match: (match.row.last_run, match.row.id))
+    old = best(moved) if adds_text(row, newest) else newest
+    adds = adds_text(row, old) or (old is newest and _has_other_stock(row, old.row))
     if rule.known == "drop" and not adds:
         return Verdict("duplicate", old, status="moved", before=old.row)
     return Verdict(

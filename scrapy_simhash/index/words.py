@@ -23,7 +23,7 @@ _SINCE_EARLIER = ("new", "changed", "moved", "unchanged", "removed", "back")
 
 # What keeps items apart beside fields: its name in lists, and a sentence.
 _PARTS = {
-    "(address)": ("URL in the list", "one page lists them under different URLs"),
+    "(address)": ("URL or key in the list", "one page lists them under different URLs or keys"),
     "(names)": ("names in the text", "a name in the text was replaced throughout"),
     "(not compared)": ("texts not compared", "the texts were not compared"),
     "(numbers)": ("numbers in the text", "numbers in the text differ"),

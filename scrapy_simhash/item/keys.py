@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: What the key of an entry of a list begins with that has no URL of its own; its digest follows.
+UNIDENTIFIED = "item:"
+
 
 def item_url(key: str, page_url: str) -> str:
     """The URL of an item: the one in its identity key, if there is one, else that of its page."""

@@ -99,21 +99,24 @@ def own_url(fields: Mapping[str, Any], *, page_url: str, key: Sequence[str] | No
 
     If there is a `key`, these are the values of its fields, one a line. Otherwise it is the URL in
     `url`, `link`, `href` or `permalink`, or else the only URL on the first level that is not one of
-    a picture, an author, a shop and the like. None if the item has none but that of the page.
+    a picture, an author, a shop and the like. None if the item has none but that of the page. In
+    those fields, or as a key, a place on the page, such as `#post-7`, is the item's own.
     """
     if key is not None:
         values = ([fields[name] for name in fields if is_inside(name, {field})] for field in key)
         lines = [" ".join(" ".join(_texts(value)).split()) for value in values]
-        if not any(lines) or (len(lines) == 1 and is_page_url(lines[0], page_url)):
-            return None
-        return "\n".join(lines)
+        if len(lines) == 1 and is_page_url(lines[0], page_url):
+            return None if _is_whole_page(lines[0], page_url) else _absolute(lines[0], page_url)
+        return "\n".join(lines) if any(lines) else None
     urls: dict[str, str] = {}
     for name, value in fields.items():
         url = alone(value)
         if type(url) is not str or "." in name or not is_url(name_of(name), url):
             continue
-        if not is_page_url(url.strip(), page_url):
-            urls[name.casefold()] = _absolute(url.strip(), page_url)
+        url = url.strip()
+        is_elsewhere = not is_page_url(url, page_url)
+        if is_elsewhere or (name.casefold() in OWN_NAMES and not _is_whole_page(url, page_url)):
+            urls[name.casefold()] = _absolute(url, page_url)
     for name in OWN_NAMES:
         if name in urls:
             return urls[name]
@@ -121,6 +124,12 @@ def own_url(fields: Mapping[str, Any], *, page_url: str, key: Sequence[str] | No
         url for name, url in urls.items() if not _ELSEWHERE.search(name) and not MEDIA.search(url)
     }
     return candidates.pop() if len(candidates) == 1 else None
+
+
+def _is_whole_page(url: str, page_url: str) -> bool:
+    """Whether a URL is that of the page, and leads to no place on it that the other does not."""
+    place = url.partition("#")[2]
+    return is_page_url(url, page_url) and (not place or place == page_url.partition("#")[2])
 
 
 def alone(value: Any) -> Any:

@@ -201,6 +201,15 @@ a?s=1a T price:10
 a?s=2b T price:9
     new a?s=2b
 
+# Another stock below a new session id
+a?s=1a T stock:7 price:10
+a?s=2b T stock:6 price:10
+    changed a?s=2b from:a?s=1a stock:7>6
+a?s=3c T stock:6 price:10
+    moved a?s=3c from:a?s=2b
+a?s=4d T stock:7 price:10
+    changed a?s=4d from:a?s=3c stock:6>7
+
 # Two session ids in one visit
 a?s=1a T, a?s=2b T
     new a?s=1a, copy a?s=2b
@@ -509,6 +518,20 @@ l [*p price:1; *q price:2]
     new *p *q
 l [*q price:2; *p price:1; *r price:3]
     unchanged *p *q, new *r
+
+# The stock of an entry without an address *
+l [*p T size:S stock:7; *q T size:M stock:7]
+    new *p *q
+l [*p T size:S stock:7; *q T size:M stock:6]
+    unchanged *p, changed *q stock:7>6
+l [*p T size:S stock:6; *q T size:M stock:6]
+    changed *p stock:7>6, unchanged *q
+
+# Equal entries at places of one page
+l [l#1 price:1; l#2 price:1]
+    new l#1 l#2
+l [l#1 price:1; l#2 price:2]
+    unchanged l#1, changed l#2 price:1>2
 
 # A page that gets a text
 a - price:10
