@@ -61,7 +61,6 @@ class AskedPage:
     _etag: str | None = None
     _modified: str | None = None
     _size: int = 0
-    _url: str = ""
     # The body, if it is compressed.
     _packed: bytes = b""
     _has_links: bool = False
@@ -94,7 +93,7 @@ class AskedPage:
 
     def read(self, request: Request, response: Response) -> None:
         """Note the response that the callback gets, as it was downloaded."""
-        self._url, self._size = response.url, len(response.body)
+        self._size = len(response.body)
         names = ("ETag", "Last-Modified", "Date", "Cache-Control", "Vary", "Content-Encoding")
         etag, modified, date, control, vary, encoding = (
             (response.headers.get(name) or b"").decode("latin-1") for name in names
@@ -105,6 +104,8 @@ class AskedPage:
         if is_for_all and not any(request.meta.get(name) for name in _BROWSERS):
             self._etag = etag if 0 < len(etag) <= _LONGEST_TAG else None
             self._modified = modified if _is_over(modified, date) else None
+            if not self._modified and _is_of_time(etag, modified):
+                self._etag = None
 
     def see(self, output: Any) -> None:
         """Note what the callback yields."""
@@ -113,9 +114,7 @@ class AskedPage:
         elif output is not None:
             self._has_links = True
             if self.is_sound:
-                # A page that is tried again has not shown what it has.
-                is_retry = output.dont_filter and output.url == self._url
-                self.is_sound = not is_retry and self.stored.is_storable(output)
+                self.is_sound = self.stored.is_storable(output)
             output.meta[ASKED] = {}
 
     def end(self, response: Response, *, well: bool) -> bool:
@@ -187,7 +186,8 @@ def is_fresh(recorded: KnownPage, mode: Revisit) -> bool:
     row = recorded.row
     if mode == "conditional" or row.has_links or not (row.claims or row.copies):
         return False
-    return recorded.age < (row.interval if mode == "adaptive" else mode)
+    # A clock may have been ahead when it was answered.
+    return 0 <= recorded.age < (row.interval if mode == "adaptive" else mode)
 
 
 def is_conditional(request: Request) -> bool:
@@ -208,6 +208,16 @@ def is_whole(packed: bytes, body: bytes) -> bool:
     except zlib.error:
         return False
     return stream.eof
+
+
+def _is_of_time(etag: str, modified: str) -> bool:
+    """Whether an ETag is made of a time of modification, as that of nginx."""
+    found = re.match(r'(?:W/)?"([0-9a-f]{1,12})-', etag)
+    try:
+        changed = parsedate_to_datetime(modified).timestamp() if found and modified else None
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return found is not None and changed == int(found[1], 16)
 
 
 def _is_over(modified: str, now: str) -> bool:

@@ -63,7 +63,7 @@ def connect(crawler: Crawler, settings: Settings, liveness: Liveness) -> CrawlDa
 
 
 def _arguments(crawler: Crawler) -> str:
-    """A hash of what a spider may follow: its arguments, and the limits that are set."""
+    """A hash of what a spider may follow, and in which language: its arguments, and settings."""
     spider, limits = crawler.spider, ("DEPTH_LIMIT", "URLLENGTH_LIMIT")
     plain = {
         name: value
@@ -72,6 +72,7 @@ def _arguments(crawler: Crawler) -> str:
     }
     plain["allowed_domains"] = sorted(getattr(spider, "allowed_domains", None) or ())
     plain |= {name: crawler.settings.getint(name) for name in limits}
+    plain["headers"] = sorted(crawler.settings.getdict("DEFAULT_REQUEST_HEADERS").items())
     return blake2b(repr(plain).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 

@@ -23,6 +23,8 @@ from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
 
+_EXPORTER = "scrapy.extensions.feedexport.FeedExporter"
+
 
 @dataclass(eq=False)
 class FeedCheck:
@@ -47,6 +49,10 @@ class FeedCheck:
     def _exporter(self) -> FeedExporter | None:
         return self.crawler.get_extension(FeedExporter)
 
+    @cached_property
+    def _is_disabled(self) -> bool:
+        return is_disabled(self.crawler)
+
     def spider_opened(self) -> None:
         """Handle the signal: before any item."""
         if self._exporter is not None:
@@ -61,7 +67,9 @@ class FeedCheck:
         error in one feed also skips the feeds after it.
         """
         if self._exporter is None:
-            return True
+            if self._is_disabled:
+                self._miss(response)
+            return not self._is_disabled
         counts = feed_counts(self._exporter)
         if counts is None:
             self._can_count = False
@@ -76,11 +84,14 @@ class FeedCheck:
                 is_missing = True
             self._written[feed] = written
         if is_missing:
-            self.stats.count("feeds/not_exported")
-            self._first_missing = self._first_missing or getattr(response, "url", "start()")
+            self._miss(response)
         elif not is_taken:
             self.stats.count("feeds/not_wanted")
         return is_taken and not is_missing
+
+    def _miss(self, response: Any) -> None:
+        self.stats.count("feeds/not_exported")
+        self._first_missing = self._first_missing or getattr(response, "url", "start()")
 
     def log_missing(self) -> None:
         """Log how many items are in no feed."""
@@ -93,8 +104,8 @@ class FeedCheck:
         if missing := self.stats.get("feeds/not_exported"):
             logger.warning(
                 "Items that could not be written to a feed: %d, the first from %s. They count as "
-                "not stored, and their claims are released. Scrapy has logged each as an error of "
-                "FeedExporter.item_scraped",
+                "not stored, and their claims are released. Scrapy has logged an error of the "
+                "FeedExporter for each, or why it is disabled",
                 missing,
                 shortened(self._first_missing, 2000),
             )
@@ -147,6 +158,13 @@ class FeedCheck:
         if self._sync_error is not None:
             return f"A feed may not be on disk ({self._sync_error})"
         return None
+
+
+def is_disabled(crawler: Crawler) -> bool:
+    """Whether Scrapy has disabled the feeds of a crawl, as where a storage lacks its library."""
+    if crawler.get_extension(FeedExporter) is not None or not crawler.settings.getdict("FEEDS"):
+        return False
+    return _EXPORTER in crawler.settings.get_component_priority_dict_with_base("EXTENSIONS")
 
 
 def _wants(chosen: ItemFilter, item: Any, *, has_failed: bool) -> bool:

@@ -16,13 +16,11 @@ from typing import cast
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Response
-from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_simhash.crawl.asked_page import AskedPage, is_conditional, is_fresh
 from scrapy_simhash.crawl.checks import Revisit, optional, revisit
-from scrapy_simhash.crawl.scrapy_internals import crawl_all, watch_downloads
+from scrapy_simhash.crawl.scrapy_internals import watch_downloads
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy
 from scrapy_simhash.crawl.stored_request import (
@@ -30,9 +28,11 @@ from scrapy_simhash.crawl.stored_request import (
     Plain,
     StoredRequests,
     are_same,
+    hash_of,
     redirected,
 )
 from scrapy_simhash.crawl.tracking import Page, TrackedItem
+from scrapy_simhash.crawl.unasked import UnaskedPages
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.pages import KnownPage, PageVisit, unpack_request
@@ -49,20 +49,25 @@ class Revisits:
     worker: Worker
     stats: CrawlStats
     errors: ErrorPolicy
-    #: Whether a known page could not be asked for.
-    has_failed: bool = False
+    # Whether a known page could not be asked for.
+    _has_failed: bool = False
     # By the ids of their requests as they are stored, which are in the meta.
     _asked: dict[int, AskedPage] = field(default_factory=dict)
-    # Those whose requests wait, as no page has led to them, by identity.
-    _waiting: dict[int, KnownPage] = field(default_factory=dict)
-    # The depth and the identity of the last one; None at the end.
-    _place: tuple[int, ...] | None = (0,)
-    _is_reading: bool = False
+    _unasked: UnaskedPages = field(init=False)
+    # The hashes of the requests that were restored, by the identities of their pages.
+    _restored_as: dict[int, int] = field(default_factory=dict)
     _warned: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
-        self.crawler.signals.connect(self._spider_idle, signals.spider_idle)
+        self._unasked = UnaskedPages(
+            self.crawler, self.settings, self.worker, self.errors, self._restored
+        )
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a known page could not be asked for."""
+        return self._has_failed or self._unasked.has_failed
 
     @property
     def _namespace(self) -> str:
@@ -81,23 +86,47 @@ class Revisits:
     async def ask(self, request: Request) -> Response | None:
         """Look up what is known of a page, and answer its request if it need not be made."""
         given = request.meta.get(ASKED)
-        if given is False or (given is None and self._is_start(request)):
+        if given is False or (given is None and _is_start(request, self.crawler)):
             return None
+        plain: Plain | None
         if given and isinstance(given, dict):
-            # A component has made this request of one that was to be recorded.
+            # Restored, or made by a component of one that was to be recorded.
             self.fail(request)
-            plain: Plain | None = redirected(request, given)
+            request.dont_filter = given.get("dont_filter", False)
+            plain, is_redirected = redirected(request, given), request.url != given["url"]
         else:
-            plain = self._stored.plain(request)
+            plain, is_redirected, given = self._stored.plain(request), False, None
         if plain is None:
             return None
         request.meta[ASKED] = plain
         fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
         identity = identity_hash(fingerprint.hex())
-        recorded = self._waiting.pop(identity, None)
+        is_again = identity in self._restored_as and not (given or request.dont_filter)
+        if is_again and self._restored_as[identity] == hash_of(plain):
+            # The duplicate filter has not seen the restored one.
+            return _quiet(request, Response(request.url, status=304))
+        is_own = identity in self._unasked.asked
+        if not is_redirected:
+            self._unasked.asked.add(identity)
+        recorded = await self._recorded(identity)
+        if is_redirected and (is_own or (recorded and not _is_request_of(recorded, plain))):
+            # Such as a category, to which its former products lead: it has a callback of its own.
+            request.meta[ASKED] = False
+            return None
+        return self._ask_for(request, identity, plain, recorded)
+
+    async def _recorded(self, identity: int) -> KnownPage | None:
+        """What earlier visits have recorded of a page."""
+        recorded = self._unasked.waiting.pop(identity, None)
         if recorded is None and self.worker.figures.known_pages:
             with self.errors:
-                recorded = await self.worker.find_page(self._namespace, identity)
+                return await self.worker.find_page(self._namespace, identity)
+        return recorded
+
+    def _ask_for(
+        self, request: Request, identity: int, plain: Plain, recorded: KnownPage | None
+    ) -> Response | None:
+        """Note that a page is asked for; the answer, if its request need not be made."""
         depth = request.meta.get("depth", 0)
         asked = AskedPage(identity, plain, depth, self._stored, recorded)
         asked.is_sound = not (
@@ -115,12 +144,6 @@ class Revisits:
         self._asked[id(plain)] = asked
         return None
 
-    def _is_start(self, request: Request) -> bool:
-        """Whether a request is one of `start()`, whose pages are always read, or of a shell."""
-        # Copies of its meta have a depth.
-        is_first = request.meta.get("is_start_request") and not request.meta.get("depth")
-        return bool(is_first) or not getattr(self.crawler, "crawling", True)
-
     def _can_stay(self, asked: AskedPage, recorded: KnownPage, request: Request) -> bool:
         """Whether a page need not be read if it was not modified."""
         if not (recorded.is_trusted and asked.is_sound) or self._mode(request) is None:
@@ -130,10 +153,7 @@ class Revisits:
         is_nearer = settings.getint("DEPTH_LIMIT") and asked.depth < recorded.row.depth
         if is_nearer or settings.getbool("HTTPCACHE_ENABLED"):
             return False
-        try:
-            return are_same(asked.plain, unpack_request(recorded.row.request))
-        except ValueError:
-            return False
+        return _is_request_of(recorded, asked.plain)
 
     def _leaves_out(self, recorded: KnownPage, request: Request, depth: int) -> bool:
         """Note a page that need not be asked for yet; whether it is one."""
@@ -159,7 +179,7 @@ class Revisits:
             self._save("not_modified", asked.unmodified())
             return _quiet(request, response)
         if response.status == 304 and not (is_conditional(request) or is_unread(response)):
-            self.has_failed = True
+            self._has_failed = True
             self._warn("A server answers that a page was not modified, unasked: %s", request.url)
         if asked is not None and response.status == 200:
             asked.drop_conditions(request)
@@ -225,42 +245,20 @@ class Revisits:
         given = request.meta.get(ASKED)
         return self._asked.get(given if isinstance(given, int) else id(given))
 
-    # When the spider is idle
-
-    def _spider_idle(self) -> None:
-        """Handle the signal: ask for the known pages that this visit has not asked for."""
-        if self._place is None or not self.worker.figures.known_pages:
-            return
-        if not self._is_reading:
-            self._is_reading = True
-            deferred_from_coro(self._ask_for_others())
-        raise DontCloseSpider
-
-    async def _ask_for_others(self) -> None:
-        requests: list[Request] = []
-        while not requests and self._place is not None:
-            try:
-                pages = await self.worker.unasked_pages(self._namespace, self._place)
-            except Exception as error:  # noqa: BLE001 - any error: the crawl goes on
-                self.errors.report(error)
-                self.has_failed, pages = True, []
-            self._place = (pages[-1].row.depth, pages[-1].row.identity) if pages else None
-            self._waiting = {page.row.identity: page for page in pages}
-            requests = [request for page in pages if (request := self._restored(page))]
-        self._is_reading = False
-        crawl_all(self.crawler, requests)
-
     def _restored(self, recorded: KnownPage) -> Request | None:
         """The request of a known page; None if it need not be made, or can't be."""
         depth = recorded.row.depth
         try:
             request = self._stored.restore(unpack_request(recorded.row.request), depth)
         except ValueError as error:
-            self.has_failed = True
+            self._has_failed = True
             self.stats.count("revisit/not_restored")
             self._warn("A known page can't be requested, as its request does not fit: %s", error)
             return None
         if not self._leaves_out(recorded, request, depth):
+            # A page that is read later may lead there with other values.
+            request.dont_filter = True
+            self._restored_as[recorded.row.identity] = hash_of(request.meta[ASKED])
             return request
         self.stats.count("revisit/known")
         return None
@@ -290,6 +288,21 @@ class Revisits:
         if message not in self._warned:
             self._warned.add(message)
             logger.warning(message, *values)
+
+
+def _is_start(request: Request, crawler: Crawler) -> bool:
+    """Whether a request is one of `start()`, whose pages are always read, or of a shell."""
+    # Copies of its meta have a depth.
+    is_first = request.meta.get("is_start_request") and not request.meta.get("depth")
+    return bool(is_first) or not getattr(crawler, "crawling", True)
+
+
+def _is_request_of(recorded: KnownPage, plain: Plain) -> bool:
+    """Whether a known page was recorded with this request, as far as its items depend on it."""
+    try:
+        return are_same(plain, unpack_request(recorded.row.request))
+    except ValueError:
+        return False
 
 
 def is_unread(response: Response) -> bool:

@@ -52,8 +52,13 @@ class StoredRequests:
     def is_storable(self, request: Request) -> bool:
         """Whether a later visit can make this request again, as it is.
 
+        Not if it passes the duplicate filter: a page that is tried again, or asked for by several
+        pages, each with values of its own, is recorded once.
+
         Called for each link of each page: the usual ones are recognised without making the JSON.
         """
+        if request.dont_filter:
+            return False
         is_link = (
             type(request) is Request
             and request.method == "GET"
@@ -119,6 +124,11 @@ def are_same(one: Plain, other: Plain) -> bool:
     What the page that led to it has passed on may have changed.
     """
     return _essence(one) == _essence(other)
+
+
+def hash_of(plain: Plain) -> int:
+    """A hash that is equal for requests that lead to the same items, in this process only."""
+    return hash(json.dumps(_essence(plain), sort_keys=True))
 
 
 def _essence(plain: Plain) -> Plain:

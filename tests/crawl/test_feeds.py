@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import scrapy
 from loopback import PageSpider, crawl, in_batch, path_of
+from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage, ItemFilter
 from scrapy.pipelines.files import FilesPipeline
 from scrapy.utils.defer import deferred_f_from_coro_f
@@ -160,6 +161,26 @@ async def test_of_a_feed_that_can_not_be_opened_nothing_is_claimed(settings, url
     again = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop"}, urls)
     assert groups(again.items) == EVERY
     assert "claims/recovered" not in again.stats
+
+
+class Missing(FileFeedStorage):
+    """A storage for feeds whose library is missing."""
+
+    def __init__(self, uri, *, feed_options=None):
+        raise NotConfigured("its library is missing")
+
+
+@deferred_f_from_coro_f
+async def test_of_feeds_that_scrapy_has_disabled_nothing_is_claimed(settings, urls, caplog):
+    feeds = {"missing://a": {"format": "jsonlines"}}
+    given = settings | {"FEEDS": feeds, "FEED_STORAGES": {"missing": Missing}}
+    # It may only validate.
+    done = await crawl(PageSpider, given | {"ITEM_PIPELINES": {Stores: 800}}, urls)
+    assert done.stats["feeds/not_exported"] == len(PATHS)
+    assert "Items that could not be written to a feed" in caplog.text
+    assert "Nothing stores the items" not in caplog.text
+    again = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop"}, urls)
+    assert groups(again.items) == EVERY
 
 
 class Stops:
