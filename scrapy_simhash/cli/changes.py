@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_database, add_lines, add_run, positive, seconds
@@ -50,7 +50,12 @@ def run(project: Project, options: Namespace) -> None:
         window = read_window(namespace, since=options.since, run=options.run)
 
         def parts() -> Iterator[Iterable[Record]]:
-            changes = read_changes(namespace, window, options.status)
+            # Of one crawl by status, as often most have moved; of a time in its order.
+            groups = [options.status]
+            if options.since is None:
+                groups = [[status] for status in sorted(options.status, key="moved".__eq__)]
+            found = (read_changes(namespace, window, statuses) for statuses in groups)
+            changes = chain.from_iterable(found)
             while part := list(islice(changes, _PART)):
                 counts.update(change.status for change in part)
                 yield with_contents(namespace, part, None) if options.texts else part

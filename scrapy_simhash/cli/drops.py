@@ -45,11 +45,13 @@ def run(project: Project, options: Namespace) -> None:
                     yield [*with_contents(namespace, page, project.settings.scheme)]
 
         write_lines(options, DECISION_HEADS, pages(), decision_cells)
-        of_run = [row.counts for row in read_runs(namespaces[0]) if row.id == number]
+        runs = read_runs(namespaces[0])
+        of_run = [row.counts for row in runs if row.id == number]
+        is_last = all(row.id <= number for row in runs)
     named = ", ".join(repr(namespace.name) for namespace in namespaces)
     shown = ", ".join(f"{count:,} {status}" for status, count in counts.items())
     lines = [f"{shown or ('nothing kept' if options.kept else 'nothing dropped')}"]
-    if options.run is not None and not (options.kept or shown):
+    if not (options.kept or shown or is_last):
         lines[0] += " that no later run dropped again"
     if options.kept:
         lines[0] += " although another item is similar"
@@ -58,8 +60,8 @@ def run(project: Project, options: Namespace) -> None:
         listed = counts.total() - counts[STORED]
         if of_run and of_run[0] and (more := of_run[0][2] - listed) > 0:
             lines.append(
-                f"{more:,} more {plural(more, 'item')} had not changed at all, or a later run "
-                "dropped them again"
+                f"Not listed: {more:,} {plural(more, 'item')} that had not changed at all"
+                f"{'' if is_last else ', or that a later run dropped again'}"
             )
         if listed:
             lines.append(f"To restore: scrapy simhash restore --run {number}")

@@ -38,6 +38,9 @@ logger = logging.getLogger(__name__)
 # Fields that are logged.
 _LOGGED_FIELDS = 10
 
+# More items than these, and more than half of all, show that many downloads can be saved.
+_REPEATED = 50
+
 # The statuses of responses by which a site says that a page is gone.
 _GONE_STATUSES = (404, 410)
 
@@ -115,6 +118,13 @@ class CrawlEnd:
             # Unchanged items that were left out are not listed.
             more if duplicates and run else f"More: {self._command('stats')}",
         )
+        if (repeated := stats.get("duplicates/same_site")) > max(_REPEATED, checked / 2):
+            logger.info(
+                "%d items repeat others of their site. Rules that leave such pages out before the "
+                "download: %s",
+                repeated,
+                self._command("patterns"),
+            )
         if pages := pages_in_words(stats.below("")):
             logger.info(pages)
         if (kept := Counter(stats.below("kept/other_facts/"))) and run:

@@ -61,8 +61,15 @@ def test_drops_without_a_line_are_counted(call, database):
     with closing(sqlite3.connect(database)) as connection, connection:
         stats = {"simhash/checked": 9, "simhash/dropped": 5, "simhash/index/namespaces": 1}
         connection.execute("UPDATE simhash_runs SET stats = ?", (json.dumps(stats),))
-    assert "2 dropped. 3 more items had not changed" in call("drops", "--database", database)[2]
-    assert "more" not in call("drops", "--kept", "--database", database)[2]
+    assert (
+        "2 dropped. Not listed: 3 items that had not changed at all. "
+        in call("drops", "--database", database)[2]
+    )
+    assert "Not listed" not in call("drops", "--kept", "--database", database)[2]
+    with Index(f"sqlite:///{database}", namespace="news") as index:
+        store(index, prose("later", 200), "http://a.test/later", key="later")
+    again = "3 items that had not changed at all, or that a later run dropped again. "
+    assert again in call("drops", "--run", 1, "--database", database)[2]
 
 
 def test_the_newest_run_is_listed_or_another_one(call, database):

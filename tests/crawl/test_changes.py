@@ -151,6 +151,7 @@ async def test_the_command_lists_what_changed(settings, call, caplog, tmp_path):
     await visit(settings, second)
     of_second = ["changed /a", "changed /b", "new /e", "removed /c"]
     assert brief(listed()) == of_second
+    assert [one["status"] for one in listed()] == ["new", "changed", "changed", "removed"]
     await visit(settings, third)
     assert "scrapy simhash changes --run 3 --namespace products" in caplog.text
     of_third = ["back /c", "changed /a", "removed /d"]

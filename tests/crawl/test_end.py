@@ -1,0 +1,42 @@
+"""What the last lines of a crawl advise."""
+
+from __future__ import annotations
+
+from loopback import PageSpider, crawl, in_batch, prose
+from scrapy.utils.defer import deferred_f_from_coro_f
+
+PATHS = in_batch(6, 12)
+
+
+class Sizes(PageSpider):
+    """The sizes of one product, each with its price: they have the URL of their page."""
+
+    name = "sizes"
+    prices = ("10", "10")
+
+    def parse(self, response):
+        for size, price in zip("SL", self.prices, strict=True):
+            yield {"url": response.url, "text": prose(1, 80), "size": size, "price": f"€{price}"}
+
+
+class Dearer(Sizes):
+    prices = ("10", "12")
+
+
+@deferred_f_from_coro_f
+async def test_new_entries_that_nothing_identifies_are_counted_in_the_log(settings, urls, caplog):
+    caplog.set_level("INFO")
+    for spider in (Sizes, Sizes, Dearer):
+        assert "SIMHASH_KEY" not in caplog.text
+        done = await crawl(spider, settings | {"SIMHASH_KNOWN": "drop"}, urls[:1])
+    assert done.stats["unidentified"] == done.stats["changes/removed"] == 1
+    assert "1 of the new items: entries of lists without a URL of their own" in caplog.text
+
+
+@deferred_f_from_coro_f
+async def test_what_can_be_left_out_before_its_download_is_said(settings, site, caplog):
+    caplog.set_level("INFO")
+    for copies, is_said in ((3, False), (12, True)):
+        caplog.clear()
+        await crawl(PageSpider, settings, [site + path for path in in_batch(6, copies)])
+        assert ("patterns" in caplog.text) == is_said
