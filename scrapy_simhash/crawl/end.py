@@ -120,8 +120,8 @@ class CrawlEnd:
         )
         if (repeated := stats.get("duplicates/same_site")) > max(_REPEATED, checked / 2):
             logger.info(
-                "%d items repeat others of their site. Rules that leave such pages out before the "
-                "download: %s",
+                "Items that repeat others of their site: %d. Rules that leave such pages out "
+                "before the download: %s",
                 repeated,
                 self._command("patterns"),
             )

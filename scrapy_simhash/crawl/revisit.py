@@ -92,8 +92,10 @@ class Revisits:
         if given and isinstance(given, dict):
             # Restored, or made by a component of one that was to be recorded.
             self.fail(request)
-            request.dont_filter = given.get("dont_filter", False)
             plain, is_redirected = redirected(request, given), request.url != given["url"]
+            if not is_redirected:
+                # A redirect would carry it on, past the middleware for allowed_domains.
+                request.dont_filter = given.get("dont_filter", False)
         else:
             plain, is_redirected, given = self._stored.plain(request), False, None
         if plain is None:
