@@ -108,8 +108,8 @@ runs = _table(
     sa.Column("settled", sa.Boolean, nullable=False, default=False),
     # Whether it met everything that it was to meet, as far as it came.
     sa.Column("complete", sa.Boolean, nullable=False, default=False),
-    # If it reads all pages: how many it knew when it had finished, 1 before. 0 if it does not, none
-    # if it records no pages: what it saw of links is unknown.
+    # If it reads all pages: how many it knew when it had finished, -1 before. 0 if it does not, and
+    # none if it records no pages: what it saw of links is unknown.
     sa.Column("pages", sa.Integer),
     # Counts heartbeats, independent of clocks.
     sa.Column("heartbeats", sa.BigInteger, nullable=False, default=0),

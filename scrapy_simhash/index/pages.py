@@ -36,6 +36,9 @@ PORTION = 500
 #: So many visits read only what was modified; the next one reads all pages.
 _VISITS = 9
 
+#: Instead of the number of its pages, what a run has that began to read all of them.
+BEGUN = -1
+
 #: The smallest identity.
 _FIRST = -(1 << 63)
 
@@ -120,7 +123,7 @@ class Pages:
             if one.reason == "finished" or (one.job and (one.job, one.epoch) in goes_on):
                 goes_on.add((one.job, one.epoch))
                 self._followed |= {one.id} if one.epoch not in broken else set()
-        full = next((one for one in runs if one.pages and one.epoch != run.epoch), None)
+        full = _last_full([one for one in runs if one.pages and one.epoch != run.epoch])
         self._last_full = full.id if full else 0
         later = {one.epoch for one in runs if full and one.epoch > full.epoch} - {run.epoch}
         # Where URLs have sessions, each visit doubles the pages.
@@ -129,7 +132,7 @@ class Pages:
         is_due = full is None or has_grown or len(later) >= _VISITS
         self._reads_all = any(of_visit) if of_visit else is_due
         if self._reads_all:
-            run.mark(pages=1)
+            run.mark(pages=BEGUN)
 
     def find(self, identities: Collection[int]) -> list[KnownPage | None]:
         """The pages with these identities; None for those that are not known."""
@@ -225,6 +228,19 @@ class Pages:
             )
             for row in rows
         ]
+
+
+def _last_full(runs: Sequence[sa.Row[Any]]) -> sa.Row[Any] | None:
+    """The run of the last full visit, given all runs of full visits, the newest first.
+
+    One that was stopped is made again, once: where each is stopped, as by a limit, the visits
+    between them would have to read all pages, too.
+    """
+    ended = {one.epoch for one in runs if one.pages != BEGUN}
+    visits = list(dict.fromkeys(one.epoch for one in runs))
+    is_repeated = len(visits) > 1 and visits[0] not in ended and visits[1] in ended
+    last = visits[1:2] if is_repeated else visits[:1]
+    return next((one for one in runs if one.epoch in last), None)
 
 
 def _runs_alike(run: Run, *columns: str) -> sa.Select[Any]:

@@ -66,3 +66,28 @@ def test_a_run_that_records_no_pages_makes_all_be_read(db: Database) -> None:
     assert trusted(db, 1) == [(True, True)]
     Run.open(db, spider="shop").close(settled=True, reason="finished")
     assert trusted(db, 1) == [(False, False)]
+
+
+def visit(db: Database, reason: str = "finished") -> bool:
+    """Whether a visit with one page reads all pages."""
+    run = open_run(db)
+    index = Index(db, namespace="shop", run=run)
+    pages = Pages(db, run, index.id)
+    index.execute(visits=[PageVisit(PageRow(identity=1), "read")])
+    (found,) = pages.find([1])
+    run.close(settled=True, reason=reason)
+    pages.close()
+    assert found is not None
+    return found.in_full_visit
+
+
+def test_a_visit_that_reads_all_pages_is_made_again_once_if_it_was_stopped(db: Database) -> None:
+    assert [visit(db) for _ in range(10)] == [True] + [False] * 9
+    assert visit(db, "shutdown")
+    assert visit(db, "shutdown")
+    assert [visit(db) for _ in range(10)] == [False] * 9 + [True]
+
+
+def test_where_the_first_visit_was_stopped_the_next_one_reads_what_is_missing(db: Database) -> None:
+    assert visit(db, "closespider_pagecount")
+    assert not visit(db)
