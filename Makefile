@@ -80,7 +80,8 @@ figures: $(READY)
 		$(BIN)/python -m benchmarks.noisy.others --set aside) > benchmarks/noisy.md
 	$(BIN)/python -m benchmarks.published --articles $(DATA)/articles --cleaned $(DATA)/cleaned \
 		--out benchmarks/published.md
-	(for language in en zh; do for pages in "" "--pages $(PAGES)"; do \
+	(echo "# Tools for a corpus"; echo; \
+		for language in en zh; do for pages in "" "--pages $(PAGES)"; do \
 		$(BIN)/python -m benchmarks.corpus --language $$language $$pages --ways here rensa --rounds 5 || exit; \
 		done; done; \
 		$(BIN)/python -m benchmarks.corpus --pages $(PAGES) --processes 2 $(WITH_TEXT_DEDUP)) > benchmarks/corpus.md

@@ -70,6 +70,7 @@ def main() -> None:
 
             far = stack.enter_context(far_away(make_url(url), options.latency / 1000))
             url = far.render_as_string(hide_password=False)
+        print(f"{options.writers} writers, {options.latency:g} ms of latency", flush=True)
         for strategy in ["crawls"] if options.crawls else strategies(url):
             race(strategy, url, options.writers, options.claims)
 
