@@ -12,6 +12,7 @@ from hashlib import blake2b
 from typing import Any
 
 from scrapy.crawler import Crawler
+from scrapy.http import Headers
 from sqlalchemy import func, select
 
 from scrapy_simhash.crawl.settings import DAY, Settings
@@ -63,7 +64,7 @@ def connect(crawler: Crawler, settings: Settings, liveness: Liveness) -> CrawlDa
 
 
 def _arguments(crawler: Crawler) -> str:
-    """A hash of what a spider may follow, and in which language: its arguments, and settings."""
+    """A hash of what a spider may follow, and in which language: its arguments, and limits."""
     spider, limits = crawler.spider, ("DEPTH_LIMIT", "URLLENGTH_LIMIT")
     plain = {
         name: value
@@ -72,7 +73,8 @@ def _arguments(crawler: Crawler) -> str:
     }
     plain["allowed_domains"] = sorted(getattr(spider, "allowed_domains", None) or ())
     plain |= {name: crawler.settings.getint(name) for name in limits}
-    plain["headers"] = sorted(crawler.settings.getdict("DEFAULT_REQUEST_HEADERS").items())
+    headers = Headers(crawler.settings.getdict("DEFAULT_REQUEST_HEADERS"))
+    plain["language"] = str(headers.get("Accept-Language"))
     return blake2b(repr(plain).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 

@@ -23,7 +23,7 @@ from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, key_o
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.keys import UNIDENTIFIED
 from scrapy_simhash.item.state import without_state
-from scrapy_simhash.item.urls import site
+from scrapy_simhash.item.urls import is_page_url, site
 from scrapy_simhash.item.values import short
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.item_markup import MarkupReader
@@ -261,7 +261,9 @@ class DocumentMaker:
         """
         key = key_on(content, page.url)
         is_of_page = page.may_have_more and content.has_page_url and key is None
-        if is_of_page or (page.has_one_item and (self.settings.key is None or key is None)):
+        # A place on the page tells its entries apart, and nothing of a page with one item.
+        is_keyed = self.settings.key is not None and key and not is_page_url(key, page.url)
+        if is_of_page or (page.has_one_item and not is_keyed):
             return page.key, page.download
         if key is not None:
             return key, None

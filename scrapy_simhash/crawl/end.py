@@ -247,8 +247,8 @@ class CrawlEnd:
             logger.info("%s%s", shown, more)
         if removed and (unidentified := self.stats.get("unidentified")):
             logger.info(
-                "%d of the new items: entries of lists without a URL of their own, whose earlier "
-                "versions count as removed. SIMHASH_KEY names the fields that identify them",
+                "%d of the new items: entries of lists without a URL of their own. If earlier "
+                "versions of them count as removed, SIMHASH_KEY has to name what identifies them",
                 unidentified,
             )
 

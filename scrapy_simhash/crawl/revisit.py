@@ -103,18 +103,19 @@ class Revisits:
         request.meta[ASKED] = plain
         fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
         identity = identity_hash(fingerprint.hex())
-        is_again = identity in self._restored_as and not (given or request.dont_filter)
-        if is_again and self._restored_as[identity] == hash_of(plain):
+        restored_as = self._restored_as.get(identity) if not given or is_redirected else None
+        if restored_as and not request.dont_filter and restored_as == hash_of(plain):
             # The duplicate filter has not seen the restored one.
             return _quiet(request, Response(request.url, status=304))
-        is_own = identity in self._unasked.asked
+        callback = plain.get("callback", "")
+        is_other = self._unasked.asked.get(identity, callback) != callback
         if not is_redirected:
-            self._unasked.asked.add(identity)
+            self._unasked.asked[identity] = callback
         recorded = await self._recorded(identity)
-        if is_redirected and (is_own or (recorded and not _is_request_of(recorded, plain))):
-            # Such as a category, to which its former products lead: it has a callback of its own.
-            request.meta[ASKED] = False
+        if is_redirected and (is_other or (recorded and _callback_of(recorded) != callback)):
+            request.meta[ASKED] = False  # such as a category, to which its former products lead
             return None
+        self._unasked.asked[identity] = callback
         return self._ask_for(request, identity, plain, recorded)
 
     async def _recorded(self, identity: int) -> KnownPage | None:
@@ -305,6 +306,14 @@ def _is_request_of(recorded: KnownPage, plain: Plain) -> bool:
         return are_same(plain, unpack_request(recorded.row.request))
     except ValueError:
         return False
+
+
+def _callback_of(recorded: KnownPage) -> str | None:
+    """The name of the callback of a known page, "" for the default; None if it is damaged."""
+    try:
+        return str(unpack_request(recorded.row.request).get("callback", ""))
+    except ValueError:
+        return None
 
 
 def is_unread(response: Response) -> bool:

@@ -27,8 +27,8 @@ class UnaskedPages:
     errors: ErrorPolicy
     #: Returns the request of a known page, or None if it need not be made, or can't be.
     restore: Callable[[KnownPage], Request | None]
-    #: The identities of the pages that were asked for without a redirect.
-    asked: set[int] = field(default_factory=set)
+    #: The callbacks of the pages that were asked for, by identity.
+    asked: dict[int, str] = field(default_factory=dict)
     #: Those whose requests wait, by identity.
     waiting: dict[int, KnownPage] = field(default_factory=dict)
     #: Whether they could not be read.

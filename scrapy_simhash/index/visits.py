@@ -23,7 +23,8 @@ the document                                                        pass       d
    ... or changed, but adds nothing to what it was a copy of        changed    copy
    ... or changed                                                   changed    changed
 5. is unknown, and adds nothing to an old claim of the same site    moved      left out
-   ... in its facts, but in its text or its stock                   changed    changed
+   ... in its facts, but in its text                                changed    changed
+   ... but has another stock at the same URL, as an entry of a list changed    changed
 6. is similar to an old claim of another site                       new        copy
 7. is anything else                                                 new        new
 ==================================================================  =========  ================
@@ -352,7 +353,10 @@ def _known_elsewhere(
     # The last version, unless an earlier one has the text.
     newest = max(moved, key=lambda match: (match.row.last_run, match.row.id))
     old = best(moved) if adds_text(row, newest) else newest
-    adds = adds_text(row, old) or (old is newest and _has_other_stock(row, old.row))
+    # An entry of a list without a URL of its own is at the URL of its page, as it was before.
+    is_entry = old is newest and row.url == old.row.url
+    has_other_stock = is_entry and _has_other_stock(row, old.row)
+    adds = has_other_stock or adds_text(row, old)
     if rule.known == "drop" and not adds:
         return Verdict("duplicate", old, status="moved", before=old.row)
     return Verdict(
@@ -360,7 +364,7 @@ def _known_elsewhere(
         claim=row._replace(origin=old.row.origin),
         status="changed" if adds else "moved",
         before=old.row,
-        outdated=(old.row,) if rule.known == "pass" else (),
+        outdated=(old.row,) if rule.known == "pass" or has_other_stock else (),
     )
 
 

@@ -194,7 +194,9 @@ def _scalar(name: Name, value: Any) -> Folded | None:
 
 
 def _text(name: Name, text: str) -> Folded | None:
-    if is_url(name, text):
+    if is_url(name, text) and "stock" in name.marks:
+        text = text.rstrip("/").rpartition("/")[2]  # such as https://schema.org/InStock
+    elif is_url(name, text):
         return Folded(Evidence.FILE, f"f:{path}") if (path := file_of(name, text)) else None
     if is_encoded(text):
         return None if text.startswith("data:image") else _data(text.encode(), _decoded(text))

@@ -40,3 +40,23 @@ async def test_what_can_be_left_out_before_its_download_is_said(settings, site, 
         caplog.clear()
         await crawl(PageSpider, settings, [site + path for path in in_batch(6, copies)])
         assert ("patterns" in caplog.text) == is_said
+
+
+class Tagged(PageSpider):
+    """The link that led to a page tells the campaign; the key is this URL."""
+
+    name = "tagged"
+    campaign, price = "a", "10"
+
+    def parse(self, response):
+        url = f"{response.url}#utm_source={self.campaign}"
+        yield {"url": url, "text": prose(1, 80), "price": f"€{self.price}"}
+
+
+@deferred_f_from_coro_f
+async def test_a_place_on_a_page_with_one_item_is_no_key(settings, urls):
+    given = settings | {"SIMHASH_KNOWN": "drop", "SIMHASH_KEY": "url"}
+    for campaign, price, status in (("a", 10, "new"), ("b", 9, "changed"), ("c", 10, "changed")):
+        visit = type("Visit", (Tagged,), {"campaign": campaign, "price": price})
+        done = await crawl(visit, given, urls[:1])
+        assert done.stats[f"changes/{status}"] == len(done.items) == 1

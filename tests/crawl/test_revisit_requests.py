@@ -119,6 +119,30 @@ async def test_a_product_that_leads_to_its_category_takes_nothing_from_it(condit
 
 
 @deferred_f_from_coro_f
+async def test_a_page_behind_a_redirect_is_asked_for_once_with_what_is_passed_on(conditional):
+    """Its list is read at each visit, or none of its pages was modified."""
+    pages = {f"/p{number}/": ValidPage(f"text {number}") for number in range(2)}
+    moved = {f"/p{number}": ValidPage(redirect=f"/p{number}/") for number in range(2)}
+    site = ValidatedSite({"/": ValidPage(links=["/list"]), **pages, **moved})
+    with serve_validated(site):
+        for price in (10, 20):
+            site.change("/list", links=[f"/p{number}#{price}" for number in range(2)])
+            stored = [(path, str(price)) for path in pages]
+            assert await visit(site, conditional) == stored
+            for _ in range(2):
+                assert await visit(site, conditional) == []
+                assert site.asked(304) == ["/list", *pages]
+                assert site.asked(200) == ["/"]
+        for page in pages.values():
+            page.validator = "none"
+        for price in (30, 40):
+            site.change("/list", links=[f"/p{number}#{price}" for number in range(2)])
+            assert (await visit(site, conditional))[-2:] == [(path, str(price)) for path in pages]
+            for _ in range(2):
+                assert await visit(site, conditional) == []
+
+
+@deferred_f_from_coro_f
 async def test_pages_that_ask_twice_for_a_page_are_read(conditional):
     site = ValidatedSite(
         {
@@ -142,9 +166,12 @@ async def test_pages_of_one_language_are_not_known_in_another(conditional):
     site = ValidatedSite(
         {path: ValidPage(links=links, validator="time") for path, links in pages.items()}
     )
-    german = conditional | {"DEFAULT_REQUEST_HEADERS": {"Accept-Language": "de"}}
+    german, again = (
+        conditional | {"DEFAULT_REQUEST_HEADERS": {b"X-Token": token, "accept-language": "de"}}
+        for token in "ab"
+    )
     with serve_validated(site):
-        for given, modified in ((conditional, []), (german, []), (german, ["/list", "/p1"])):
+        for given, modified in ((conditional, []), (german, []), (again, ["/list", "/p1"])):
             await visit(site, given)
             assert site.asked(304) == modified
 

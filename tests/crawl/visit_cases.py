@@ -201,15 +201,6 @@ a?s=1a T price:10
 a?s=2b T price:9
     new a?s=2b
 
-# Another stock below a new session id
-a?s=1a T stock:7 price:10
-a?s=2b T stock:6 price:10
-    changed a?s=2b from:a?s=1a stock:7>6
-a?s=3c T stock:6 price:10
-    moved a?s=3c from:a?s=2b
-a?s=4d T stock:7 price:10
-    changed a?s=4d from:a?s=3c stock:6>7
-
 # Two session ids in one visit
 a?s=1a T, a?s=2b T
     new a?s=1a, copy a?s=2b
@@ -526,6 +517,16 @@ l [*p T size:S stock:7; *q T size:M stock:6]
     unchanged *p, changed *q stock:7>6
 l [*p T size:S stock:6; *q T size:M stock:6]
     changed *p stock:7>6, unchanged *q
+l [*p T size:S stock:6; *q T size:M stock:7]
+    unchanged *p, changed *q stock:6>7
+l [*p T size:S stock:6; *q T size:M stock:7]
+    unchanged *p *q
+
+# Entries without an address that differ in their stock
+l [*p T stock:7; *q T stock:0]
+    new *p, copy *q
+l [*p T stock:7; *q T stock:0]
+    unchanged *p, copy *q
 
 # Equal entries at places of one page
 l [l#1 price:1; l#2 price:1]

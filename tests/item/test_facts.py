@@ -524,6 +524,7 @@ def test_what_is_a_fact(name: str, value: Any) -> None:
         ("comments", "Comments (3)", "4"),
         ("stock", "Low stock: 5 left", "Out of stock"),
         ("stock", "Almost full", "Sales end soon"),
+        ("availability", "https://schema.org/InStock", "https://schema.org/OutOfStock"),
         ("row_number", 1, 2),
         ("序号", "1", "2"),
         ("ranking", "#3", 17),
@@ -539,7 +540,7 @@ def test_a_state_keeps_no_items_apart_and_only_stock_makes_a_version(
     new, stored = facts({name: one}), facts({name: other})
     assert conflict(new, stored, SAME_SITE) is None
     assert conflict(new, Facts(), SAME_SITE) is None
-    assert bool(changed_facts(new, stored)) is (name == "stock")
+    assert bool(changed_facts(new, stored)) is (name in {"stock", "availability"})
 
 
 @pytest.mark.parametrize(
