@@ -102,7 +102,7 @@ figures: $(READY)
 		$(BIN)/python benchmarks/race.py && \
 		for latency in 0 5 20; do for writers in 1 16; do test -z "$(POSTGRESQL)" || \
 			$(BIN)/python benchmarks/race.py --url $(POSTGRESQL)_race --crawls --writers $$writers \
-			--latency $$latency || exit; done; done) > benchmarks/scale.txt
+			--claims 2000 --latency $$latency || exit; done; done) > benchmarks/scale.txt
 	$(BIN)/python benchmarks/scale_figure.py benchmarks/scale.txt docs/scale.svg
 
 $(READY): pyproject.toml setup.py $(wildcard scrapy_simhash/native/*.[ch])

@@ -34,6 +34,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import DBAPIError
 
+from scrapy_simhash.db.transactions import drop_tables
 from scrapy_simhash.index.index import BATCH, Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, Verdict
@@ -70,7 +71,7 @@ def main() -> None:
 
             far = stack.enter_context(far_away(make_url(url), options.latency / 1000))
             url = far.render_as_string(hide_password=False)
-        print(f"{options.writers} writers, {options.latency:g} ms of latency", flush=True)
+        print(f"writers: {options.writers}; latency: {options.latency:g} ms", flush=True)
         for strategy in ["crawls"] if options.crawls else strategies(url):
             race(strategy, url, options.writers, options.claims)
 
@@ -91,6 +92,8 @@ def race(strategy: str, url: str, writers: int, claims: int) -> None:
     # One more than writers: this process starts the clock when all of them are ready.
     barrier = spawn.Barrier(writers + 1)
     if strategy in OPTIONS:
+        # Else they would clear up what earlier writers have left.
+        drop_tables(url)
         Index(url, **OPTIONS[strategy]).close()
     else:
         _make_tables(url)

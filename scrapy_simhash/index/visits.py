@@ -24,7 +24,7 @@ the document                                                        pass       d
    ... or changed                                                   changed    changed
 5. is unknown, and adds nothing to an old claim of the same site    moved      left out
    ... in its facts, but in its text                                changed    changed
-   ... but has another stock at the same URL, as an entry of a list changed    changed
+   ... or its stock, as an entry of a list at the URL of its page   changed    changed
 6. is similar to an old claim of another site                       new        copy
 7. is anything else                                                 new        new
 ==================================================================  =========  ================
