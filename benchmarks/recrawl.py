@@ -3,12 +3,11 @@
     python benchmarks/recrawl.py FOLDER              # a site of .html files that link each other
     python benchmarks/recrawl.py FOLDER --start toc.html --rounds 5
 
-A copy of the folder is served over loopback by `http.server` in a process of its own, which answers
-If-Modified-Since. The spider follows all links to pages, its items hold URL and title, and pages
-that are known are dropped (SIMHASH_KNOWN = "drop"). Each crawl is a process, and each value of
-SIMHASH_REVISIT has a database of its own. Printed are medians of the second crawl as a share of the
-first one: bytes received, CPU of the crawling process from its first request to its end, and how
-many pages were downloaded or not found.
+`http.server` serves a copy of the folder over loopback, and answers If-Modified-Since. The spider
+follows all links to pages; its items have URL and title. SIMHASH_KNOWN is "drop". Each crawl runs
+in a process of its own, and each value of SIMHASH_REVISIT has its own database. Printed are medians
+of the second crawl as a share of the first one: bytes received, CPU of the crawling process from
+its first request to its end, and how many pages were downloaded or not found.
 """
 
 from __future__ import annotations

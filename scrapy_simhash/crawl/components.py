@@ -17,7 +17,7 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
 from scrapy_simhash.crawl.deduplicator import Deduplicator
-from scrapy_simhash.crawl.feeds import is_disabled
+from scrapy_simhash.crawl.feeds import feeds_are_disabled
 from scrapy_simhash.crawl.revisit import Revisits
 from scrapy_simhash.crawl.scrapy_internals import pipelines_around
 from scrapy_simhash.crawl.start import settings_of
@@ -120,8 +120,10 @@ class SimhashPipeline:
         self._deduplicator.watch_storage(may_store_after=may_be_stored)
         if settings_of(self._crawler).drops:
             self._warn_of_earlier(earlier)
-        has_feed = self._crawler.get_extension(FeedExporter) or is_disabled(self._crawler)
-        if not has_feed and not may_be_stored:
+        exporter = self._crawler.get_extension(FeedExporter)
+        # Items that disabled feeds lack count as not stored.
+        wants_feed = exporter is not None or feeds_are_disabled(self._crawler)
+        if not (wants_feed or may_be_stored):
             logger.warning(
                 "Nothing stores the items of this crawl: it has no feed, and no item pipeline "
                 "after SimhashPipeline. They are remembered as stored, so later crawls may drop "

@@ -51,7 +51,7 @@ class FeedCheck:
 
     @cached_property
     def _is_disabled(self) -> bool:
-        return is_disabled(self.crawler)
+        return feeds_are_disabled(self.crawler)
 
     def spider_opened(self) -> None:
         """Handle the signal: before any item."""
@@ -160,7 +160,7 @@ class FeedCheck:
         return None
 
 
-def is_disabled(crawler: Crawler) -> bool:
+def feeds_are_disabled(crawler: Crawler) -> bool:
     """Whether Scrapy has disabled the feeds of a crawl, as where a storage lacks its library."""
     if crawler.get_extension(FeedExporter) is not None or not crawler.settings.getdict("FEEDS"):
         return False

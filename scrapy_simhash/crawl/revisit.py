@@ -85,10 +85,10 @@ class Revisits:
 
     async def ask(self, request: Request) -> Response | None:
         """Look up what is known of a page, and answer its request if it need not be made."""
-        given = request.meta.get(ASKED)
-        if given is False or (given is None and _is_start(request, self.crawler)):
+        if _is_left_alone(request, self.crawler):
             return None
         plain: Plain | None
+        given = request.meta.get(ASKED)
         if given and isinstance(given, dict):
             # Restored, or made by a component of one that was to be recorded.
             self.fail(request)
@@ -293,8 +293,10 @@ class Revisits:
             logger.warning(message, *values)
 
 
-def _is_start(request: Request, crawler: Crawler) -> bool:
-    """Whether a request is one of `start()`, whose pages are always read, or of a shell."""
+def _is_left_alone(request: Request, crawler: Crawler) -> bool:
+    """Whether a request is always made: that of a component, of `start()`, or of a shell."""
+    if (given := request.meta.get(ASKED)) is not None:
+        return given is False
     # Copies of its meta have a depth.
     is_first = request.meta.get("is_start_request") and not request.meta.get("depth")
     return bool(is_first) or not getattr(crawler, "crawling", True)
