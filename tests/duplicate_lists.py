@@ -21,6 +21,14 @@ from site_pages import sentences
 QUOTE = thing(author="A. Smith", text=sentences("a quote", 20))
 AUTHOR = thing(name="A. Smith", profile=f"{ONE}/author/smith")
 REVIEWS = [sentences(("a review", number), 20) for number in range(4)]
+COMMENTS = (
+    "Left after 20 minutes",
+    "Saw it 2 times already",
+    "Worth every one of the 9 euros",
+    "3 of us fell asleep",
+    "12 out of 10 for the dog",
+    "The 2nd half drags",
+)
 PERSON = thing(name="A. Smith", role="member")
 
 LISTS = {
@@ -78,6 +86,16 @@ LISTS = {
                         thing(url=f"{ONE}/notices", text=f"{TEXT}<p>It is case {number}.</p>")
                         for number in (12, 13, 14)
                     )
+                )
+            }
+        ],
+        read=listed,
+    ),
+    "Short comments with numbers under the URL of their page": Case(
+        [
+            {
+                f"{ONE}/film": page(
+                    TEXT, *(thing(url=f"{ONE}/film", title="A film", comment=c) for c in COMMENTS)
                 )
             }
         ],

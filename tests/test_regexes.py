@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(
 OTHERS = {
     "scrapy_simhash.db.passwords",
     "scrapy_simhash.feed.csv_file",
-    "scrapy_simhash.item.state",
+    "scrapy_simhash.item.state_values",
 }
 DIALECTS = (
     Dialect(),

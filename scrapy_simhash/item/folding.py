@@ -155,7 +155,7 @@ _fold_cached = lru_cache(maxsize=4096)(_fold)
 def _kind_of(name: Name, folded: Folded) -> Evidence:
     """The kind of evidence that the value of a field is."""
     marks, words = name.marks, folded.text.removeprefix("t:").removeprefix("n:")
-    if name.state and name.state.fullmatch(words):
+    if name.state and name.state(words, bool(folded.time)):
         return Evidence.STOCK if "stock" in marks else Evidence.STATE
     is_text = folded.kind == Evidence.TEXT
     # Not a weekday: in German, a field "Tag" holds a day.

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Literal
 
 from scrapy_simhash.features.tokens import listed, normal
-from scrapy_simhash.item.state import is_stock, state_of, words_of
+from scrapy_simhash.item.state_values import IsValue, is_stock, state_of, words_of
 
 #: What a name may tell. Its value is ...
 Mark = Literal[
@@ -128,14 +128,14 @@ class Name:
         key: a 31-bit hash of the name without case, `_` and `-`. The bit above tells that it is a
             fact of a page.
         marks: what the name tells about its value.
-        state: values that match this in full tell the state of the item.
+        state: tells which values are a state of the item; None if none is.
         is_id: whether it is an id, or a part of the item's URL.
     """
 
     text: str
     key: int
     marks: frozenset[Mark]
-    state: re.Pattern[str] | None
+    state: IsValue | None
     is_id: bool
 
 

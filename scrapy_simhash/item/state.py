@@ -1,9 +1,8 @@
 """State: what an item was like when it was fetched, such as the number of its readers.
 
 A copy that is fetched an hour later has a different state, so state does not keep copies apart.
-Names of fields come from schema.org and, in several languages, from what sites count. A word alone
-is not enough: "Reads: 1,204" is state, "Read speed: 550 MB/s" is not. In a text, counters and
-relative times such as "5 minutes ago" are state.
+In a text, counters and relative times such as "5 minutes ago" are state. A word alone is not
+enough: "Reads: 1,204" is state, "Read speed: 550 MB/s" is not.
 """
 
 from __future__ import annotations
@@ -12,109 +11,20 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from scrapy_simhash.features.tokens import listed
 from scrapy_simhash.item.languages import UNSPACED, ago, any_of, pattern, phrases
 from scrapy_simhash.item.numbers import MAX_TEXT, plain, without_times
-
-# One word of snake_case, camelCase or plain text.
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
-_LETTERS = re.compile(r"[^\W\d_]+")
-
-# Units of measured numbers: "500 Mbps", "4.5 kW", "3 kg".
-_UNIT = r" ?(?:[kmgt]?(?:b|bit)(?:/s|ps)?|[kmg]?w|[kmg]?hz|k?va?|m?ah?|[km]?g|c?l|[ckm]m|°[cf])\b"
-_MEASURE = rf"(?!.*\d{_UNIT})"
-_MEASURED = re.compile(_UNIT, re.IGNORECASE)
-_COUNTS = (
-    rf"{_MEASURE}(?:"
-    r"\W{0,3}\d.*|\D{0,24}\d[\d.,]*[km万萬]?(?:\D{1,24}\d[\d.,]*)?\D{0,24}"
-    "|(?:no|keine|leave|add|write|be) .{0,30})"
-)
-_ANY = re.compile(".*", re.DOTALL)
 
 _COUNTED = phrases("counted")
 _LABELS = phrases("labels")
 _ALONE = phrases("alone")
-_LISTED = any_of(word.replace(" ", "_") for word in _COUNTED | _LABELS | _ALONE)
 # Counted words in scripts without spaces, and what may follow them.
 _COUNTED_CJK = pattern("counted", *UNSPACED)
 _NUMBER_OF_CJK = "(?:次数|次數|人数|人數|数|數|数量|量|수)?"
-_CHANGED = (
-    "modif(?!ication_$)|updat(?!es)|last_?(?:edit|mod|post|seen|visit|activity)|_edited_|_changed_"
-    "|_online_|geändert|aktualisier|actualiza|更新|修改"
-    f"|_(?:{pattern('changed').replace(' ', '_')})_$"
-    f"|(?:{pattern('changed', *UNSPACED)})_$"
+# Units of measured numbers: "500 Mbps", "4.5 kW", "3 kg".
+_MEASURED = re.compile(
+    r" ?(?:[kmgt]?(?:b|bit)(?:/s|ps)?|[kmg]?w|[kmg]?hz|k?va?|m?ah?|[km]?g|c?l|[ckm]m|°[cf])\b",
+    re.IGNORECASE,
 )
-_STOCK = "_(?:stock|inventory|lagerbestand)_(?!code|no_|number|symbol|exchange)|库存"
-# What matches the last part of a name, with "_" around its words, and what its values match.
-_STATES = [
-    (re.compile(names), re.compile(values, re.IGNORECASE | re.DOTALL))
-    for names, values in (
-        (
-            f"_(?:{_LISTED})(?:_(?:number|times|total))?_$|次数|(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}_$",
-            _COUNTS,
-        ),
-        # When the item was changed last, as in "edited on 3 March 2025", or who is online.
-        (_CHANGED, r".*\d.*"),
-        # The place of the item in a list.
-        (
-            "^_(?:position|rank|ranking|row_?(?:id|index|no|nr|num|number))_$|排名|序号|序號|行号",
-            r"\W{0,2}\d.{0,12}",
-        ),
-        # What buyers think of it: up to 10 points, or a share.
-        (
-            "^_(?:average_)?(?:ratings?|stars)(?:_value)?_$|评分",
-            rf"{_MEASURE}(?:\D{{0,12}}\d(?:[.,]\d+)?(?!\d).{{0,40}}|\d{{1,3}} ?[/%].{{0,12}})",
-        ),
-        (
-            _STOCK,
-            (
-                r".*(?:\d|stock|availab|sold|almost|sales? end|lager|verfügbar|verkauft|dispon"
-                "|épuisé|agotad|有货|缺货).*"
-            ),
-        ),
-    )
-]
-# The last part of a name, written as one word.
-_COUNT = re.compile(
-    "(?:answer|comment|dislike|(?:user)?interaction|like|rating|review|share|view|(?:up|down)vote)"
-    "s?counts?"
-)
-_FOR_SALE = listed("availability instock")
-# Any part of a name, likewise.
-_STATE = _FOR_SALE | listed("aggregaterating datemodified datemodifiedraw interactionstatistic")
-
-
-def words_of(name: str) -> list[str]:
-    """The words of a name in snake_case or camelCase, or of a label, in lower case."""
-    return [word.casefold() for word in _WORD.findall(name)]
-
-
-@lru_cache(maxsize=4096)
-def state_of(name: str) -> re.Pattern[str] | None:
-    """What the values of a field, or of a row match in full if they are state; or None."""
-    parts = [words_of(part) for part in name.split(".")]
-    joined = ["".join(part) for part in parts]
-    if not _STATE.isdisjoint(joined) or _COUNT.fullmatch(joined[-1]):
-        return _ANY
-    forms = _last_part(name)
-    return next((values for names, values in _STATES if any(map(names.search, forms))), None)
-
-
-def is_stock(name: str) -> bool:
-    """Whether the state that a field tells is whether, or how often, the item can be bought."""
-    last = "".join(words_of(name.rpartition(".")[2]))
-    return last in _FOR_SALE or any(re.search(_STOCK, form) for form in _last_part(name))
-
-
-def _last_part(name: str) -> list[str]:
-    """The last part of a name with "_" around its words, in two forms.
-
-    The first splits camelCase, but also words at letters with accents; the second splits neither.
-    """
-    last = name.rpartition(".")[2]
-    return [f"_{'_'.join(words)}_" for words in (words_of(last), _LETTERS.findall(last.casefold()))]
-
-
 # A whole number that is no part of a date, a time, an amount or a code.
 _NUMBER = re.compile(
     # A set of characters comes first, because that takes a fifth of the time.
@@ -133,8 +43,8 @@ _STARS = re.compile(
     re.IGNORECASE,
 )
 _RATERS = re.compile(r"[^(\n]{0,20}\(([0-9][0-9.,]*)[ )]")
-# A day with its year, maybe with a time.
-_DATE = re.compile(
+#: A day with its year, maybe with a time.
+DATE = re.compile(
     r"[0-9](?<![0-9A-Za-z_./-].)[0-9]{0,3}(?:([-/.]) ?[0-9]{1,2}\1 ?[0-9]{2,4}\.?"
     r"|[年년] ?[0-9]{1,2}[月월] ?[0-9]{1,2}[日일]"
     r"|(?:\.|st|nd|rd|th|º|er)? (?:de |of )?[^\W\d_][^\s\d]{1,11},? (?:de )?[0-9]{4}"
@@ -220,7 +130,7 @@ def without_state(text: str) -> str:
     after = without_times(before)
     if any(sign in after for sign in _SIGNS_OF_ONE):
         after = _ONE.sub(_without_one, after)
-    for regex, span_of in ((_DATE, _changed), (_RATING, _rated), (_NUMBER, _counted)):
+    for regex, span_of in ((DATE, _changed), (_RATING, _rated), (_NUMBER, _counted)):
         after = _without(after, regex, span_of)
     return text if after == before else after + text[MAX_TEXT:]
 

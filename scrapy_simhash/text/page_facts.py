@@ -24,7 +24,7 @@ from lxml.html import HtmlElement
 
 from scrapy_simhash.item.facts import ROW
 from scrapy_simhash.item.numbers import amount
-from scrapy_simhash.item.state import state_of
+from scrapy_simhash.item.state_values import state_of
 from scrapy_simhash.item.times import may_be_date, read_date
 from scrapy_simhash.text import markup as marked
 from scrapy_simhash.text.blocks import BOILERPLATE, marking_of, tree_core
@@ -180,7 +180,7 @@ def _is_definition(element: HtmlElement) -> bool:
 def _is_state(text: str) -> bool:
     """Whether a text is a number and what it counts, as in "3 comments"."""
     state = state_of(text)
-    return state is not None and state.fullmatch(text) is not None
+    return state is not None and state(text.casefold(), False)
 
 
 def _is_about_page(element: HtmlElement, surroundings: set[HtmlElement]) -> bool:
