@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from html import unescape
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 from json import JSONDecoder
 from typing import Any
 
@@ -31,6 +31,9 @@ from scrapy_simhash.text.blocks import BOILERPLATE, marking_of, tree_core
 from scrapy_simhash.text.markup import PROPERTIES, Markup, read_markup, short, text_of
 from scrapy_simhash.text.titles import Titles, agree, find_titles
 
+#: Whether elements are about the page, as far as that is known.
+Surroundings = dict[HtmlElement, bool]
+
 # Limits, far above what pages for readers have.
 _JSON_CHARACTERS = 1 << 18
 _JSON_DEPTH = 4
@@ -43,6 +46,8 @@ _TWO_CELLS = etree.XPath(
     " | descendant-or-self::*[self::div or self::li or self::p][count(*)=2][not(*/*)][not(a)]"
 )
 _ROWS = 4096
+# Rows about the page that are read; `facts.MAX_FIELDS` of them are stored.
+_READ_ROWS = 256
 _LABEL_LENGTH = 40
 _VALUE_LENGTH = 80
 # Elements behind the heading in which a day or a price may stand alone.
@@ -110,13 +115,13 @@ class PageFacts:
         return find_titles(self._markup, self._domain)
 
     @cached_property
-    def _surroundings(self) -> set[HtmlElement]:
+    def _surroundings(self) -> Surroundings:
         """The elements around the heading, and around the article if the page has only one."""
         articles = list(islice(self._root.iter("{*}article"), 2))
         inner = articles if len(articles) == 1 else []
         if self.titles.element is not None:
             inner.append(self.titles.element)
-        return {around for element in inner for around in (element, *element.iterancestors())}
+        return {around: True for element in inner for around in (element, *element.iterancestors())}
 
     @cached_property
     def rows(self) -> dict[str, str | list[str]]:
@@ -126,7 +131,7 @@ class PageFacts:
         """
         rows: dict[str, list[str]] = {}
         cells: Iterable[HtmlElement]
-        for row in _rows(self._root):
+        for row in islice(filter(self._is_about_page, _rows(self._root)), _READ_ROWS):
             if row.tag == "dt":
                 label, cells = row, takewhile(_is_definition, row.itersiblings("*"))
             else:
@@ -138,12 +143,15 @@ class PageFacts:
             values = [text for cell in cells if (text := _short_text(cell, _VALUE_LENGTH))]
             # A row may be "12 May | 3 comments".
             values = [text for text in values if not _is_state(text)] if name else []
-            # A row that is an element of a list is no teaser.
-            is_element = row.tag == "li" and not marking_of(row)
-            outermost = next(row.iterancestors(), row) if is_element else row
-            if values and _is_about_page(outermost, self._surroundings):
+            if values:
                 rows.setdefault(ROW + name.replace(".", " "), []).extend(values)
         return {name: values[0] if len(values) == 1 else values for name, values in rows.items()}
+
+    def _is_about_page(self, row: HtmlElement) -> bool:
+        # A row that is an element of a list is no teaser.
+        is_element = row.tag == "li" and not marking_of(row)
+        outermost = next(row.iterancestors(), row) if is_element else row
+        return _is_about_page(outermost, self._surroundings)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -183,19 +191,29 @@ def _is_state(text: str) -> bool:
     return state is not None and state(text.casefold(), False)
 
 
-def _is_about_page(element: HtmlElement, surroundings: set[HtmlElement]) -> bool:
+def _is_about_page(element: HtmlElement, surroundings: Surroundings) -> bool:
     """Whether an element is about the page, not about something else on it."""
-    for around in (element, *element.iterancestors()):
-        if around in surroundings or around.tag == "body":
-            return True
-        if around.tag in _TEASER or marking_of(around):
-            return False
-        if _OTHER_TYPES.search(around.get("itemtype", "")[: marked.VALUE]):
-            return False
-    return True
+    inside, is_about = list[HtmlElement](), True
+    for around in chain((element,), element.iterancestors()):
+        if (known := surroundings.get(around)) is not None:
+            is_about = known
+            break
+        inside.append(around)
+        if around.tag == "body":
+            break
+        if (
+            around.tag in _TEASER
+            or marking_of(around)
+            or _OTHER_TYPES.search(around.get("itemtype", "")[: marked.VALUE])
+        ):
+            is_about = False
+            break
+    # Thousands of rows may be inside each other.
+    surroundings.update(dict.fromkeys(inside, is_about))
+    return is_about
 
 
-def _time(elements: Iterable[HtmlElement], surroundings: set[HtmlElement]) -> str:
+def _time(elements: Iterable[HtmlElement], surroundings: Surroundings) -> str:
     """The first time about the page that is neither relative nor that of a change."""
     for element in elements:
         kind = f"{element.get('class', '')} {element.get('itemprop', '')}"
@@ -207,9 +225,7 @@ def _time(elements: Iterable[HtmlElement], surroundings: set[HtmlElement]) -> st
     return ""
 
 
-def _days_and_prices(
-    heading: HtmlElement, surroundings: set[HtmlElement]
-) -> Iterator[tuple[str, str]]:
+def _days_and_prices(heading: HtmlElement, surroundings: Surroundings) -> Iterator[tuple[str, str]]:
     """Yield the days and prices that are the whole texts of elements behind the heading."""
     for element in _leaves(heading):
         text = element.text
@@ -278,7 +294,7 @@ def _rows(root: HtmlElement) -> list[HtmlElement]:
 
 
 def _microdata(
-    elements: list[HtmlElement], surroundings: set[HtmlElement]
+    elements: list[HtmlElement], surroundings: Surroundings
 ) -> Iterator[tuple[str, str]]:
     """Yield the properties in microdata of the page."""
     for element in elements:

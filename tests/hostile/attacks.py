@@ -116,6 +116,20 @@ def many_headings_in_footers(size: int) -> bytes:
     return html("<h1>a</h1>" + story("footer") + footer, "<title>a - x</title>")
 
 
+def inside_boxes(one: str, size: int) -> bytes:
+    """So many of one thing, inside as many boxes as a page may have inside each other."""
+    boxes = "<article></article><article>" + "<div>" * 1900
+    return html(f"<h1>x</h1>{boxes}" + one * (size // len(one)))
+
+
+def days_in_rows(size: int) -> bytes:
+    rows = (
+        f"<tr><td>Label {n}<td>3 March 2024 and {n} more days of it, at the most of all of them"
+        for n in range(size // 90)
+    )
+    return html("<h1>x</h1>" + story("days") + f"<table>{''.join(rows)}</table>")
+
+
 def linked_things(size: int) -> bytes:
     thing = '{"@type":"Product","name":"x","offers":[{"price":1}]}'
     return linked("things", '{"@graph":[' + ",".join([thing] * (size // 53)) + "]}")
@@ -252,6 +266,23 @@ KINDS: dict[str, tuple[Callable[[int], bytes], dict[int, str]]] = {
         lambda n: html("<h1>a</h1>" + story("terms") + "<dl>" + "<dt>1<dd>2" * (n // 9) + "</dl>"),
         {200_000: COMPARED},
     ),
+    "nested_rows": (
+        lambda n: html("<h1>x</h1>" + "<div><b>Label</b><div>" * (n // 22)),
+        {42_000: SHORT},
+    ),
+    "rows_inside_boxes": (
+        lambda n: inside_boxes("<dl><dt>Label<dd>2 m</dl>", n),
+        {100_000: SHORT},
+    ),
+    "times_inside_boxes": (
+        lambda n: inside_boxes("<time datetime=2024-05-06></time>", n),
+        {100_000: NO_TEXT},
+    ),
+    "properties_inside_boxes": (
+        lambda n: inside_boxes("<i itemprop=sku>1</i>", n),
+        {100_000: NO_TEXT},
+    ),
+    "days_in_rows": (days_in_rows, {400_000: COMPARED}),
     "many_headings_in_footers": (many_headings_in_footers, {200_000: COMPARED}),
     "linked_things": (linked_things, {490_000: COMPARED}),
     "linked_lists": (

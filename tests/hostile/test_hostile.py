@@ -432,3 +432,19 @@ def test_long_names_that_differ_are_two_names() -> None:
     items = [{"l": [{"x" * 300 + end: 1}]} for end in ("a", "b")]
     first, second = (read_item(item, page_url="", since=0, now=1) for item in items)
     assert first.digest != second.digest
+
+
+@pytest.mark.parametrize("kind", ["rows", "times", "properties"])
+def test_an_element_is_asked_once_what_it_is_about(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many are inside it; rows are asked for themselves as well."""
+    (attack,) = (attack for attack in PAGES if attack.kind == f"{kind}_inside_boxes")
+    asked: list[Any] = []
+    marking_of = page_facts.marking_of
+    monkeypatch.setattr(
+        page_facts, "marking_of", lambda element: asked.append(element) or marking_of(element)
+    )
+    root = parse_html(attack.body)
+    assert page_facts.page_facts(root)
+    assert len(asked) <= 2 * sum(1 for _ in root.iter())
