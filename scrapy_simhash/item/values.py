@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum
 from hashlib import blake2b
 from types import NoneType
 from typing import Any, NamedTuple
@@ -145,9 +146,12 @@ class _Copier:
             from itemadapter import ItemAdapter  # noqa: PLC0415
 
             return self._dict(ItemAdapter(value), depth)
-        if _prints_its_id(type(value)):
-            return self._unreadable(value)
-        return Printed(type(value).__name__, str(value))
+        if getattr(value, "size", MAX_VALUES) < MAX_VALUES and callable(
+            getattr(value, "tolist", 0)
+        ):
+            return self.copy(value.tolist(), depth)  # an array, or a number of NumPy
+        text = _complete_text(value)
+        return self._unreadable(value) if text is None else Printed(type(value).__name__, text)
 
     def _list(self, value: Iterable[Any], depth: int) -> Any:
         if depth >= MAX_DEPTH:
@@ -202,10 +206,22 @@ def _digest(value: Any) -> Printed:
     return Printed("digest", blake2b(text, digest_size=16).hexdigest())
 
 
-def _prints_its_id(kind: type[Any]) -> bool:
-    """Whether objects of a class print nothing but their address in memory."""
-    methods: tuple[Any, ...] = (kind.__str__, kind.__repr__)
-    return methods == (object.__str__, object.__repr__)
+def _complete_text(value: Any) -> str | None:
+    """A text that tells all of a value, as most values of immutable types have; else None.
+
+    It is complete if the class makes an equal value of it. Many classes print only a part, as does
+    `re.Match`. Other types are not tried: they may open a file or a connection.
+    """
+    if isinstance(value, (dt.date, dt.time)):
+        return value.isoformat()
+    if isinstance(value, Enum):
+        return value.name
+    kind, text = type(value), str(value)
+    if kind is range:
+        return text
+    own = [vars(base).keys() for base in kind.__mro__[:-1]]
+    is_value = any("__eq__" in names for names in own) and kind.__hash__ is not None
+    return text if is_value and (kind(text) == value) is True else None
 
 
 # itemadapter imports Scrapy, which takes a while and is not needed for plain values.

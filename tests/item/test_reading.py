@@ -1,17 +1,24 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from functools import partial, reduce
+from pathlib import PurePosixPath
 from typing import Any
+from uuid import UUID
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from item_kinds import kinds_of
+from pydantic import SecretStr
 
 from scrapy_simhash.item.values import (
     MAX_DEPTH,
@@ -87,6 +94,36 @@ def test_values_of_other_types_keep_type_and_text() -> None:
     assert tree["huge"].kind == "int"
 
 
+class Colour(Enum):
+    RED = 1
+
+    def __str__(self) -> str:
+        return "a colour"
+
+
+class Abbreviated:
+    """Two of them print the same."""
+
+    def __str__(self) -> str:
+        return "a page"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (np.arange(3000), [*range(3000)]),
+        (np.float64(1.5), 1.5),
+        (np.datetime64("2024-05-01"), dt.date(2024, 5, 1)),
+        (Colour.RED, Printed("Colour", "RED")),
+        (UUID(int=7), Printed("UUID", str(UUID(int=7)))),
+        (PurePosixPath("/a"), Printed("PurePosixPath", "/a")),
+        (Fraction(1, 3), Printed("Fraction", "1/3")),
+    ],
+)
+def test_a_value_whose_text_tells_all_is_read(value: Any, expected: Any) -> None:
+    assert read_fields({"a": value}) == ({"a": expected}, frozenset())
+
+
 class Broken:
     def __str__(self) -> str:
         raise RuntimeError("no text")
@@ -133,6 +170,12 @@ class BrokenField:
         BrokenField,
         partial(dt.datetime, 2024, 5, 1, tzinfo=BrokenZone()),
         object,
+        Abbreviated,
+        partial(re.match, "a*", "a" * 99),
+        partial(re.compile, "a" * 999),
+        partial(SecretStr, "a"),
+        partial(np.array, [Abbreviated()]),
+        partial(np.arange, MAX_VALUES),
         partial(iter, "abc"),
         partial(dict, [(1, "a"), ("1", "b")]),
     ],
