@@ -29,7 +29,7 @@ from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from tests.hostile.attacks import COMPARED, PAGES
-from tests.tracked import tracked
+from tests.tracked import document_of, tracked
 
 HEAD = """# Pages that cost too much
 
@@ -62,7 +62,7 @@ def measured(name: str) -> dict[str, object]:
     maker = DocumentMaker(Settings.read(ScrapySettings()), stats, lambda: b"sixteen bytes...")
 
     def outcome(response: HtmlResponse) -> str:
-        made = maker.of_item(tracked(response), {"url": response.url})
+        made = document_of(maker, tracked(response), {"url": response.url})
         return made if isinstance(made, str) else made.reason or COMPARED
 
     def response(body: bytes) -> HtmlResponse:

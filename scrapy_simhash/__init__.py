@@ -18,7 +18,6 @@ from scrapy_simhash.exceptions import (
 if TYPE_CHECKING:
     from scrapy_simhash.crawl.components import (
         Addon,
-        SimhashConditionalMiddleware,
         SimhashDownloaderMiddleware,
         SimhashLogStats,
         SimhashPipeline,
@@ -43,7 +42,6 @@ __all__ = [
     "NearDuplicateItem",
     "Rule",
     "SettingError",
-    "SimhashConditionalMiddleware",
     "SimhashDownloaderMiddleware",
     "SimhashLogStats",
     "SimhashPipeline",
@@ -63,7 +61,6 @@ _MODULES = {
     "Match": "index.verdict",
     "NearDuplicateItem": "crawl.stats",
     "Rule": "index.rule",
-    "SimhashConditionalMiddleware": "crawl.components",
     "SimhashDownloaderMiddleware": "crawl.components",
     "SimhashLogStats": "crawl.components",
     "SimhashPipeline": "crawl.components",

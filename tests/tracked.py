@@ -14,3 +14,9 @@ def tracked(
     page = Page("n", lambda: response, key, download, items=1 if is_alone else 2)
     page.note(is_only=is_alone)
     return page
+
+
+def document_of(maker, page, item):
+    """The document of an item, or why it has none."""
+    draft = maker.draft(page, item)
+    return draft if isinstance(draft, str) else maker.of_item(draft)

@@ -49,8 +49,10 @@ class ValidPage:
 class Answer:
     """What was asked, and how it was answered."""
 
-    def __init__(self, path: str, status: int, conditions: dict[str, str]) -> None:
-        self.path, self.status, self.conditions = path, status, conditions
+    def __init__(
+        self, path: str, status: int, conditions: dict[str, str], cookie: str | None
+    ) -> None:
+        self.path, self.status, self.conditions, self.cookie = path, status, conditions, cookie
 
 
 @dataclass
@@ -59,6 +61,8 @@ class ValidatedSite:
     raw: dict[str, bytes] = field(default_factory=dict)
     answers: list[Answer] = field(default_factory=list)
     url: str = ""
+    #: What each answer sets.
+    cookie: str = ""
 
     def change(self, path: str, **given: object) -> None:
         page = self.pages.setdefault(path, ValidPage())
@@ -80,6 +84,10 @@ def serve_validated(site: ValidatedSite) -> Iterator[str]:
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
+
         def do_GET(self) -> None:
             path = self.path
             page = site.pages.get(path) or site.pages.get(path.partition("?")[0])
@@ -91,7 +99,8 @@ def serve_validated(site: ValidatedSite) -> Iterator[str]:
                 for name in ("If-None-Match", "If-Modified-Since")
                 if name in self.headers
             }
-            site.answers.append(Answer(path, status, given))
+            site.answers.append(Answer(path, status, given, self.headers.get("Cookie")))
+            headers |= {"Set-Cookie": site.cookie} if site.cookie else {}
             self.send_response(status)
             if status == 200 and page and page.cut:
                 whole = gzip.compress(body) if page.cut == "gzip" else body

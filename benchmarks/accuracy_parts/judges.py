@@ -16,7 +16,7 @@ from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import BATCH
-from tests.tracked import tracked
+from tests.tracked import document_of, tracked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -62,7 +62,9 @@ class Plugin(NamedTuple):
     def _batch(
         self, batch: Sequence[tuple[int, Visit]], maker: DocumentMaker, index: Index
     ) -> Iterator[Judged]:
-        made = [maker.of_item(_page(number, visit), self._item(visit)) for number, visit in batch]
+        made = [
+            document_of(maker, _page(number, visit), self._item(visit)) for number, visit in batch
+        ]
         documents = [one for one in made if not isinstance(one, str)]
         verdicts = index.execute(claims=documents)
         index.execute(confirm=verdicts)

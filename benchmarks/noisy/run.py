@@ -37,7 +37,7 @@ from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page as Tracked
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import BATCH, Index
-from tests.tracked import tracked
+from tests.tracked import document_of, tracked
 
 #: The sets and their packages: the rule was made on the first one, which the tests use.
 SETS = {
@@ -176,7 +176,7 @@ def _claim(
     index: Index,
     claims: dict[int, Page],
 ) -> Iterator[Outcome]:
-    made = [maker.of_item(visited, item) for _, visited, item in batch]
+    made = [document_of(maker, visited, item) for _, visited, item in batch]
     verdicts = index.execute(claims=[one for one in made if not isinstance(one, str)])
     index.execute(confirm=verdicts)
     answers = iter(verdicts)

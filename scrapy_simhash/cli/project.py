@@ -13,6 +13,8 @@ from scrapy_simhash.visible import plural
 
 # Databases take long to import, and some commands need none.
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sqlalchemy.engine import URL
 
     from scrapy_simhash.db.transactions import Database
@@ -49,6 +51,11 @@ class Project:
             return check_url(self._url)
         except ValueError as error:
             raise CommandError(str(error)) from error
+
+    @property
+    def pages(self) -> Path:
+        """The file of SIMHASH_REVISIT, which may not exist."""
+        return self.settings.locate_pages(self.database_url)
 
     @contextmanager
     def database(self) -> Iterator[Database]:

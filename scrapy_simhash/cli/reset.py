@@ -9,9 +9,10 @@ from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import working
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
+from scrapy_simhash.db.pages import delete_file
 from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.db.transactions import drop_tables
-from scrapy_simhash.index.upkeep import PartOfSite, reset_namespace
+from scrapy_simhash.index.upkeep import claims_at, forget_claims, reset_namespace
 from scrapy_simhash.visible import plural, shortened
 
 
@@ -22,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--url",
         metavar="PATTERN",
-        help="only the items and known pages with such URLs; * stands for anything",
+        help="only the items with such URLs; * stands for anything",
     )
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     parser.add_argument(
@@ -40,6 +41,7 @@ def run(project: Project, options: Namespace) -> None:
     if options.all:
         _confirm(options, f"Delete everything in {shown_url(project.database_url)}?")
         drop_tables(project.database_url, project.settings.engine_options)
+        delete_file(project.pages)
         name, size, done = None, None, "Everything was deleted"
     else:
         with project.namespace() as namespace:
@@ -64,18 +66,14 @@ def _forget(project: Project, options: Namespace) -> None:
     with project.namespace() as namespace:
         index = project.settings.open_index(namespace.database, namespace.name)
         with working("Searching"):
-            part = PartOfSite(index, options.url)
-        counts = {"item": part.claims, "page": part.pages}
-        found = " and ".join(
-            f"{len(one):,} {plural(len(one), what)}" for what, one in counts.items()
-        )
-        if any(counts.values()):
+            claims = claims_at(index, options.url)
+        found = f"{len(claims):,} {plural(len(claims), 'item')}"
+        if claims:
             _confirm(options, f"Forget {found} of {shortened(namespace.name)}?")
             with working("Deleting"):
-                part.forget()
+                forget_claims(index, claims)
     if options.json:
-        forgotten = {f"{what}s": len(one) for what, one in counts.items()}
-        print_json({"namespace": namespace.name, **forgotten})
+        print_json({"namespace": namespace.name, "items": len(claims)})
     else:
         print(f"{found} forgotten")
 

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from scrapy import Request
+from scrapy.http import Headers
+from scrapy.utils.python import to_unicode
 from scrapy.utils.request import fingerprint as request_fingerprint
 from sqlalchemy import Row
+from w3lib.http import headers_raw_to_dict
 
 from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.cli.records import DECISION_HEADS, compared_texts, decision_cells
+from scrapy_simhash.db.pages import StoredPage, find_pages
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.decisions import PageHistory, find_addresses, read_page
 from scrapy_simhash.history.namespaces import read_namespaces
@@ -26,6 +30,9 @@ from scrapy_simhash.visible import format_time, iso_time, without_passwords
 
 # Addresses that are listed if several contain what was given.
 _ADDRESSES = 30
+
+# What a server knows a version of a page by.
+_VALIDATORS = ("ETag", "Last-Modified")
 
 # With the URL.
 _Page = tuple[str, NamespaceRow, PageHistory]
@@ -54,17 +61,22 @@ def run(project: Project, options: Namespace) -> None:
             # Those that differ in a password alone look the same wherever they are shown.
             if len(set(map(without_passwords, found))) == 1:
                 pages = [page for one in sorted(found) for page in _pages(project, namespaces, one)]
-    if not pages and not addresses:
+        known = find_pages(project.pages, options.url)
+    if not (pages or addresses or known):
         where = f"in {project.name!r}" if project.name else f"in {database}"
         raise NotFound(f"nothing is stored about {options.url} {where}")
     for url, namespace, page in pages:
         if options.json:
-            print_json(_figures(url, namespace, page))
+            print_json(_figures(url, namespace, page) | {"pages": list(map(_known, known))})
         else:
             _print_page(namespace, page)
-    if not pages and options.json:
-        print_json({"addresses": [address for _, address in addresses[:_ADDRESSES]]})
-    elif not pages:
+    if options.json and not pages:
+        found_urls = [address for _, address in addresses[:_ADDRESSES]]
+        print_json({"addresses": found_urls, "pages": list(map(_known, known))})
+    if options.json:
+        return
+    _print_known(known)
+    if addresses and not pages:
         title = "Several URLs contain it"
         output.print_table(("namespace", "URL"), addresses[:_ADDRESSES], title)
         if len(addresses) > _ADDRESSES:
@@ -78,11 +90,7 @@ def _pages(project: Project, namespaces: Sequence[NamespaceRow], url: str) -> li
         identities.add(identity_hash(request_fingerprint(Request(url)).hex()))
     scheme = project.settings.scheme
     found = [(one, read_page(one, url, identities, scheme)) for one in namespaces]
-    return [
-        (url, namespace, page)
-        for namespace, page in found
-        if page.claims or page.decisions or page.known
-    ]
+    return [(url, namespace, page) for namespace, page in found if page.claims or page.decisions]
 
 
 def _figures(url: str, namespace: NamespaceRow, page: PageHistory) -> dict[str, Any]:
@@ -94,7 +102,6 @@ def _figures(url: str, namespace: NamespaceRow, page: PageHistory) -> dict[str, 
         "decisions": [one.as_json() | compared_texts(one) for one in page.decisions],
         "duplicates": [one.as_json() for one in page.duplicates],
         "duplicate_count": page.duplicate_count,
-        "known": [dict(known._mapping) for known in page.known],
     }
 
 
@@ -112,6 +119,24 @@ def _version(namespace: NamespaceRow, page: PageHistory, claim: Row[Any]) -> dic
     }
 
 
+def _print_known(pages: Sequence[StoredPage]) -> None:
+    for page in pages:
+        facts = {name.replace("_", " "): value for name, value in _known(page).items()}
+        facts["last checked"] = format_time(page.checked)
+        output.print_facts(facts, "Page stored for SIMHASH_REVISIT")
+
+
+def _known(page: StoredPage) -> dict[str, Any]:
+    """A page that SIMHASH_REVISIT may return."""
+    headers = Headers(headers_raw_to_dict(page.headers) or {})
+    return {
+        "last_checked": page.checked,
+        **{name: to_unicode(headers.get(name) or b"", "latin-1") for name in _VALIDATORS},
+        "bytes": len(page.body),
+        "downloaded_in_run": page.run,
+    }
+
+
 def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
     for claim in page.claims:
         version = _version(namespace, page, claim)
@@ -124,15 +149,6 @@ def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
         facts["text"] = version["text"]
         pending = "" if claim.state else " (not known to be stored yet)"
         output.print_facts(facts, f"Stored item {claim.id}{pending}")
-    for known in page.known:
-        facts = {
-            "asked for (UTC)": format_time(known.seen),
-            "in run": str(known.last_run),
-            "read in run": str(known.run) if known.run else "none: it has to be read",
-            "ETag": known.etag,
-            "Last-Modified": known.modified,
-        }
-        output.print_facts(facts, "Known page")
     console = output.open_console()
     for one in page.decisions:
         number = f", number {one.id} for `restore --id`" if one.id else ""

@@ -12,6 +12,7 @@ from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import print_facts, print_table, working
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
+from scrapy_simhash.db.pages import file_size
 from scrapy_simhash.history.namespaces import RunRow, read_namespaces, read_runs
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.visible import format_time, plural, shortened
@@ -36,6 +37,7 @@ def run(project: Project, options: Namespace) -> None:
     with project.database() as database, working("Reading"):
         found = [(one, read_runs(one)) for one in read_namespaces(database, project.name)]
         shown = str(database)
+        pages = file_size(project.pages)
     if options.json:
         figures = [
             {
@@ -44,10 +46,13 @@ def run(project: Project, options: Namespace) -> None:
             }
             for one, runs in found
         ]
-        print_json({"database": shown, "core": native.in_use, "namespaces": figures})
+        stored = {"core": native.in_use, "pages": pages._asdict(), "namespaces": figures}
+        print_json({"database": shown, **stored})
         return
     count = f"{len(found)} {plural(len(found), 'namespace')}"
     print(f"{shown}: {count}; core: {native.in_use}")
+    if pages.pages:
+        print(f"Stored pages (SIMHASH_REVISIT): {pages.pages:,}, {decimal(pages.bytes)}")
     found.sort(key=lambda one: (-max((run.id for run in one[1]), default=0), one[0].name))
     if options.details:
         for one, runs in found:

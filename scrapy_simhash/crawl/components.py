@@ -46,7 +46,9 @@ class SimhashSpiderMiddleware:
             yield output
 
 
-class _RevisitMiddleware:
+class SimhashDownloaderMiddleware:
+    """Returns the stored pages that need not be downloaded: SIMHASH_REVISIT."""
+
     def __init__(self, deduplicator: Deduplicator, revisits: Revisits) -> None:
         # It lives as long as one of its components.
         self._deduplicator, self._revisits = deduplicator, revisits
@@ -59,25 +61,9 @@ class _RevisitMiddleware:
             raise NotConfigured
         return cls(deduplicator, deduplicator.revisits)
 
-
-class SimhashDownloaderMiddleware(_RevisitMiddleware):
-    """Finds known pages, and does not ask for those whose time has not come: SIMHASH_REVISIT."""
-
-    async def process_request(self, request: Request) -> Response | None:
-        """Called by Scrapy with each request, as the spider made it."""
-        return await self._revisits.ask(request)
-
-
-class SimhashConditionalMiddleware(_RevisitMiddleware):
-    """Asks for known pages conditionally, and sees what fails before a component hides it.
-
-    It is the downloader middleware that is closest to the downloader, and the spider middleware
-    that is closest to the spider.
-    """
-
-    def process_request(self, request: Request) -> None:
-        """Called by Scrapy with each request, as it is downloaded."""
-        self._revisits.make_conditional(request)
+    def process_request(self, request: Request) -> Response | None:
+        """Called by Scrapy with each request, as it is about to be made."""
+        return self._revisits.find(request)
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Called by Scrapy with each response, as it was downloaded."""
@@ -86,11 +72,6 @@ class SimhashConditionalMiddleware(_RevisitMiddleware):
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Called by Scrapy with each error of a download."""
         self._revisits.fail(request)
-
-    def process_spider_exception(self, response: Response, exception: Exception) -> None:
-        """Called by Scrapy with each error of a callback."""
-        if response.request is not None:
-            self._revisits.fail(response.request)
 
 
 class SimhashPipeline:
@@ -200,10 +181,8 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl starts."""
         for setting, component, place in (
-            # Closest to the engine: it must not see what other components add to requests.
-            ("DOWNLOADER_MIDDLEWARES", SimhashDownloaderMiddleware, 40),
-            ("DOWNLOADER_MIDDLEWARES", SimhashConditionalMiddleware, 10_000),
-            ("SPIDER_MIDDLEWARES", SimhashConditionalMiddleware, 10_000),
+            # Where Scrapy's own cache stands: other components see no answer of 304.
+            ("DOWNLOADER_MIDDLEWARES", SimhashDownloaderMiddleware, 900),
             # Closest to the engine: it must not see what other spider middlewares filter out.
             ("SPIDER_MIDDLEWARES", SimhashSpiderMiddleware, 40),
             # Before pipelines that store items, or replace them by other objects.

@@ -25,7 +25,6 @@ from scrapy_simhash.index import upkeep
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.journal import find_removed
-from scrapy_simhash.index.pages import Pages, PageVisit
 from scrapy_simhash.index.runs import Run, is_complete
 from scrapy_simhash.index.verdict import Verdict
 
@@ -44,8 +43,6 @@ class Figures:
     removed: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)  # by the name of a stat
-    #: Pages that earlier crawls of the spider have asked for.
-    known_pages: int = 0
     liveness: Liveness = field(default_factory=Liveness)
 
 
@@ -105,18 +102,12 @@ class CrawlDatabase:
             secret=secret,
         )
         try:
-            self.run = Run.open(
-                database,
-                **self._who,
-                on_crash=settings.on_crash,
-                records_pages=settings.revisit is not None,
-            )
+            self.run = Run.open(database, **self._who, on_crash=settings.on_crash)
         except BaseException:
             database.close()
             raise
         self._database = database
         self._indexes: dict[str, Index] = {}
-        self._pages: dict[int, Pages] = {}
         #: The secret of the database.
         self.secret = database.secret
         #: Whether the file is no longer where it was opened.
@@ -143,7 +134,7 @@ class CrawlDatabase:
 
     def is_outdated(self, argument: object) -> bool:
         """Whether this has numbers of claims of a file that is gone."""
-        process = argument.process if isinstance(argument, (Verdict, PageVisit)) else None
+        process = argument.process if isinstance(argument, Verdict) else None
         return process not in {None, self.run.process}
 
     def index(self, namespace: str) -> Index:
@@ -158,19 +149,8 @@ class CrawlDatabase:
                 upkeep.expire_claims(index, before)
                 upkeep.expire_duplicates(index, before)
                 upkeep.expire_changes(index, before)
-                upkeep.expire_pages(index, before)
             self._indexes[namespace] = index
-            if self._settings.revisit is not None:
-                # It decides whether this run reads all pages.
-                self.pages(namespace)
         return self._indexes[namespace]
-
-    def pages(self, namespace: str) -> Pages:
-        """The known pages of this spider in a namespace."""
-        number = self.index(namespace).id
-        if number not in self._pages:
-            self._pages[number] = Pages(self._database, self.run, number)
-        return self._pages[number]
 
     def size(self, name: str) -> int:
         """How many claims a namespace has; it is neither created nor reset."""
@@ -178,11 +158,6 @@ class CrawlDatabase:
         number = select(row.id).where(row.name == name)
         exists = self._database.read(lambda connection: connection.scalar(number)) is not None
         return len(self.index(name)) if exists and not self._reset else 0
-
-    def known_pages(self, name: str) -> int:
-        """How many pages of this spider were known in a namespace when it was opened."""
-        is_open = self._settings.revisit is not None and name in self._indexes
-        return self.pages(name).count if is_open else 0
 
     def probe(self) -> None:
         """Write where the crawl writes; returns when that is possible."""
@@ -227,6 +202,4 @@ class CrawlDatabase:
                     removed += find_removed(
                         self._database, index.id, run, set(gone), everything=is_whole
                     )
-                for pages in self._pages.values():
-                    pages.close()
         return removed

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, cast
 from weakref import WeakValueDictionary
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro
@@ -27,10 +26,11 @@ from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.fields import UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import pack
-from scrapy_simhash.crawl.revisit import Revisits, is_unread
+from scrapy_simhash.crawl.revisit import Revisits
 from scrapy_simhash.crawl.scrapy_internals import (
     counted_as_load,
     is_lazy,
+    release_tree,
     watch_closing,
     watch_items,
 )
@@ -41,6 +41,7 @@ from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateIte
 from scrapy_simhash.crawl.tracking import Page, TrackedItem, Tracker, is_item
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
+from scrapy_simhash.index.meeting import Unmodified
 from scrapy_simhash.index.verdict import Document, Duplicate, Match, Verdict
 from scrapy_simhash.item.keys import UNIDENTIFIED
 from scrapy_simhash.signals import item_change, near_duplicate
@@ -76,9 +77,12 @@ class Deduplicator:
         )
         feeds = self._feeds = FeedCheck(crawler, self._stats)
         here = (crawler, settings, self._worker, self._stats)
-        #: Asks for the known pages, if that is configured.
-        self.revisits = Revisits(*here, self._errors) if settings.revisit is not None else None
-        self._tracker = Tracker(crawler, settings, self._settle, feeds.has)
+        #: The pages of earlier crawls, if that is configured; Scrapy's own cache comes first.
+        self.revisits = Revisits(*here) if settings.revisit is not None else None
+        if self.revisits and crawler.settings.getbool("HTTPCACHE_ENABLED"):
+            self.revisits = None
+            logger.warning("SIMHASH_REVISIT has no effect, as HTTPCACHE_ENABLED is True")
+        self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
         self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._errors)
         self._end = CrawlEnd(*here, self._claims, feeds, self.revisits)
         for handler, signal in (
@@ -94,6 +98,8 @@ class Deduplicator:
             (self._end.engine_stopped, signals.engine_stopped),
         ):
             crawler.signals.connect(handler, signal)
+        if self.revisits is not None:
+            crawler.signals.connect(self.revisits.spider_opened, signals.spider_opened)
 
     @classmethod
     def of(cls, crawler: Crawler) -> Deduplicator:
@@ -115,8 +121,6 @@ class Deduplicator:
 
     async def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the output of a callback, recording which page each item came from."""
-        if is_unread(response):
-            return
         page = self._tracker.open(response)
         is_known = self._settings.on_duplicate == "skip" and await self._is_known(page)
         if is_known:
@@ -126,17 +130,15 @@ class Deduplicator:
                 return
             # It has run, and its items get their own verdicts.
             self._stats.count("pages/skipped_after_callback")
-        with self.revisits.reading(page, response) if self.revisits else nullcontext() as asked:
-            async for output in self._tracker.follow(page, result):
-                if not is_known or is_item(output):
-                    if asked is not None:
-                        asked.see(output)
-                    yield output
-
-    def _settle(self, tracked: TrackedItem, stored: bool) -> None:
-        self._claims.settle(tracked, stored)
         if self.revisits is not None:
-            self.revisits.settle(tracked, stored=stored)
+            self.revisits.begin(page, response)
+        has_links = False
+        async for output in self._tracker.follow(page, result):
+            has_links |= isinstance(output, Request)
+            if not is_known or is_item(output):
+                yield output
+        if self.revisits is not None:
+            self.revisits.end(page, has_links=has_links)
 
     async def _is_known(self, page: Page) -> bool:
         """Whether a page is a duplicate to be skipped, and has been recorded as one."""
@@ -178,6 +180,8 @@ class Deduplicator:
         tracked.verdict = verdict
         self._stats.count_verdict(tracked.page.url, verdict)
         match, item = verdict.match, snapshot.take()
+        if self.revisits is not None and verdict.status in {"new", "changed", "moved"}:
+            self.revisits.note_change(tracked.page)
         if verdict.status is not None:
             self._send(item_change, tracked, item, change=_change(verdict))
         is_copy, is_unwanted = verdict.kind == "duplicate", self._settings.leaves_out(verdict)
@@ -200,10 +204,16 @@ class Deduplicator:
     async def _decide(self, tracked: TrackedItem, snapshot: Snapshot) -> Verdict:
         self._unused.see(snapshot.item)
         await self._tracker.until_counted(tracked.page)
-        document = self._documents.of_item(tracked.page, snapshot.take())
+        draft = self._documents.draft(tracked.page, snapshot.take())
+        if isinstance(draft, str):
+            return Verdict("skipped", reason=draft)
+        tracked.document = draft.document
+        if (met := await self._meet(tracked.page, draft.document)) is not None:
+            return met
+        document = self._documents.of_item(draft)
         if isinstance(document, str):
+            tracked.document = None
             return Verdict("skipped", reason=document)
-        tracked.document = document
         with counted_as_load(self._crawler):
             verdict = await self._claims.claim(tracked, document)
         if verdict.status == "new" and document.key.startswith(UNIDENTIFIED):
@@ -211,6 +221,19 @@ class Deduplicator:
         if document.reason is not None and verdict.kind == "unique":
             return replace(verdict, kind="skipped", reason=document.reason)
         return verdict
+
+    async def _meet(self, page: Page, document: Document) -> Verdict | None:
+        """The verdict on an item that is unchanged, as its page was not modified since it was met.
+
+        With "pass" it is stored, and has to be compared with what this visit has met.
+        """
+        if page.read_in is None or self._settings.known != "drop":
+            return None
+        with counted_as_load(self._crawler):
+            met = await self._worker.meet(page.namespace, Unmodified(document, page.read_in))
+        if met is not None and page.has_one_item:
+            release_tree(page.response)
+        return met
 
     def _write_fields(self, tracked: TrackedItem, item: Any) -> None:
         groups, changes = self._settings.group_field, self._settings.change_field

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from scrapy_simhash.crawl.page_text import NoText, PageText
@@ -50,6 +50,14 @@ _DIGEST_BITS = 64
 _NO_SKETCH = Sketch(None, 0, None)
 
 
+class Draft(NamedTuple):
+    """A document without its text and its facts, and what they are read from."""
+
+    document: Document
+    content: ItemContent
+    says: PageText
+
+
 @dataclass(eq=False)
 class DocumentMaker:
     """Makes the documents of a crawl; `ask_secret` returns the secret of the database."""
@@ -69,8 +77,8 @@ class DocumentMaker:
     def _scheme(self) -> Scheme:
         return keyed(self.settings.scheme, self._secret)
 
-    def of_item(self, page: Page, item: Any) -> Document | Reason:
-        """The document of an item, or why it has none; IndexUnavailable without the secret."""
+    def draft(self, page: Page, item: Any) -> Draft | Reason:
+        """What an item says, or why it is not compared; IndexUnavailable without the secret."""
         if reason := _left_out(page):
             return reason
         with self.stats.spent("text_seconds"):
@@ -80,6 +88,20 @@ class DocumentMaker:
                 return "unreadable"
             key, download = self._identity(page, content)
             document = Document(_NO_SKETCH, key, page.url, download=download)
+            document.digest = digest_on(content, page.url)
+        if page.has_one_item:
+            document.alias = key_on(content, page.url)
+        else:
+            # As an earlier visit may know it: its callback does not always wait.
+            document.alias = page.key if page.may_have_more else None
+            document.listing = page.download if content.own_url is not None else 0
+        return Draft(document, content, says)
+
+    def of_item(self, draft: Draft) -> Document | Reason:
+        """The document of an item, or why it has none."""
+        document, content, says = draft
+        page = says.page
+        with self.stats.spent("text_seconds"):
             reason = self._add_text(document, page, content, says)
         if page.has_one_item:
             # The callback has ended, and no other item needs the page.
@@ -90,13 +112,6 @@ class DocumentMaker:
             reason := self._add_digest(document, page, content, reason)
         ):
             return reason
-        if page.has_one_item:
-            document.alias = key_on(content, page.url)
-        else:
-            # As an earlier visit may know it: its callback does not always wait.
-            document.alias = page.key if page.may_have_more else None
-            document.listing = page.download if content.own_url is not None else 0
-        document.digest = digest_on(content, page.url)
         self._pack(document, content.facts if document.exact else document.facts)
         return document
 

@@ -82,7 +82,7 @@ class CrawlEnd:
         """Handle the signal: stats are logged, and monitors run, before the engine stops."""
         self.reason = reason
         if self.revisits is not None:
-            self.revisits.close()
+            await self.revisits.close()
         await self.worker.flush()
         self.stats.finish(self.worker.figures, self.claims.open_count())
         self._log_result()
@@ -220,17 +220,14 @@ class CrawlEnd:
         Nothing has failed for good, and nothing was left out because an earlier crawl met it.
         """
         stats = self.crawler.stats.get_stats() if self.crawler.stats else {}
-        found = self.stats.get("checked") + self.stats.get("revisit/not_modified")
-        found += self.stats.get("revisit/left_out")
         return (
             # Where nothing was found, or next to nothing in the items, the selectors fit no more,
             # fields are misspelt, or robots.txt forbids everything.
-            found > 2 * sum(self.stats.below("skipped/").values())
+            self.stats.get("checked") > 2 * sum(self.stats.below("skipped/").values())
             and self.settings.on_duplicate != "skip"
             and not stats.get("spider_exceptions/count")
             and not self.stats.get("failed_open")
             and not self.filtered.is_known
-            and not (self.revisits and self.revisits.has_failed)
             and _failures(stats) <= 0
         )
 
@@ -283,13 +280,15 @@ class CrawlEnd:
 def _failures(stats: Mapping[str, Any]) -> int:
     """Responses and downloads that failed, and were not tried again, and skipped requests.
 
-    Scrapy counts each attempt. What robots.txt forbids is no failure; that other requests are
-    ignored, or skipped as deltafetch does, may be because an earlier crawl has made them.
+    Scrapy counts each attempt. An answer of 304 that nobody asked for is no page. What robots.txt
+    forbids is no failure; that other requests are ignored, or skipped as deltafetch does, may be
+    because an earlier crawl has made them.
     """
     failed = 0
     for name, value in stats.items():
         kind, _, which = str(name).rpartition("/")
-        is_bad = which.isdigit() and int(which) >= 400 and int(which) not in _GONE_STATUSES
+        status = int(which) if which.isdigit() else 0
+        is_bad = status not in _GONE_STATUSES and (status >= 400 or status == 304)
         if (
             (kind == "downloader/response_status_count" and is_bad)
             or kind == "downloader/exception_type_count"

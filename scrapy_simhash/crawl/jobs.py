@@ -15,7 +15,7 @@ from scrapy_simhash.index.index import BATCH
 #: in it: for the first after a pause, and at most, where they keep coming.
 _GATHER_FIRST = 0.01
 _GATHER = 0.08
-#: The same where a callback waits for the verdict on its page, or a request for what is known.
+#: The same where a callback waits for the verdict on its page.
 _GATHER_PREVIEWS = 0.02
 #: Seconds for which outcomes, which nobody waits for, may wait for a claim to share a transaction.
 _OUTCOMES_WAIT = 0.25
@@ -25,8 +25,8 @@ _OUTCOMES_WAIT = 0.25
 class Job:
     """A request to an index or to the thread: a method, its argument, and where the answer goes.
 
-    The first methods are arguments of :meth:`Index.execute`. "known" and "unasked" are for
-    :class:`Pages`: an identity, and a pair of arguments. Those of the thread, to count, and to
+    The first methods are arguments of :meth:`Index.execute`; "meet" is that of :func:`.meet`. Those
+    of the thread, to count, and to
     close the run and end its work, are done when every job before them is; the argument of the
     latter has those of :meth:`CrawlDatabase.close_run`. Outcomes have no answer: a future for each
     would be slow.
@@ -37,10 +37,8 @@ class Job:
         "confirm",
         "release",
         "duplicates",
-        "visits",
         "preview",
-        "known",
-        "unasked",
+        "meet",
         "size",
         "count",
         "close",
@@ -52,7 +50,7 @@ class Job:
     @property
     def is_outcome(self) -> bool:
         """Nobody waits for it, and it must survive an outage of the database."""
-        return self.method in {"confirm", "release", "visits"}
+        return self.method in {"confirm", "release"}
 
     @property
     def is_last(self) -> bool:
@@ -77,7 +75,7 @@ class JobQueue:
         """Add a job."""
         self._jobs.append(job)
         if not job.is_outcome:
-            if job.method in {"preview", "known"}:
+            if job.method == "preview":
                 self._most = _GATHER_PREVIEWS
             self._is_asked.set()
 

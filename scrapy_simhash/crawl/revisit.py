@@ -1,334 +1,354 @@
 """Known pages are asked for conditionally, or not at all: SIMHASH_REVISIT.
 
-A page that its server calls unmodified needs no callback: its items are stored, and the pages that
-it links to are known. So a visit asks for every known page, whether or not one that links to it is
-read again: first for those that the spider requests, then, when it is idle, for the others.
+An HTTP cache, as Scrapy has one: the callback of a page that its server calls unmodified gets the
+page as it was downloaded. So links are followed and items are checked as ever. A page is stored
+when its callback has ended: what a middleware replaces or tries again is no page to come back to.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+import time
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import cast
+from email.utils import parsedate_to_datetime
+from hashlib import blake2b
+from weakref import WeakKeyDictionary
 
-from scrapy import Request, Spider, signals
+from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.http import Response
+from scrapy.http import Headers, Response
+from scrapy.http.request import NO_CALLBACK
+from scrapy.responsetypes import responsetypes
+from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+from w3lib.http import headers_dict_to_raw, headers_raw_to_dict
 
-from scrapy_simhash.crawl.asked_page import AskedPage, is_conditional, is_fresh
 from scrapy_simhash.crawl.checks import Revisit, optional, revisit
-from scrapy_simhash.crawl.scrapy_internals import watch_downloads
-from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy
-from scrapy_simhash.crawl.stored_request import (
-    ASKED,
-    Plain,
-    StoredRequests,
-    are_same,
-    hash_of,
-    redirected,
-)
-from scrapy_simhash.crawl.tracking import Page, TrackedItem
-from scrapy_simhash.crawl.unasked import UnaskedPages
+from scrapy_simhash.crawl.settings import DAY, Settings
+from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.crawl.worker import Worker
-from scrapy_simhash.index.batch import identity_hash
-from scrapy_simhash.index.pages import KnownPage, PageVisit, unpack_request
+from scrapy_simhash.db.pages import PageFile, StoredPage
 
 logger = logging.getLogger(__name__)
+
+#: "adaptive" asks again after so many seconds: at first, and at most.
+_FIRST_INTERVAL = 3600
+_LAST_INTERVAL = 30 * DAY
+
+#: Servers are sometimes wrong: after so many answers of 304 a page is downloaded. The first time,
+#: pages differ in when: a visit that downloads all of them would be as slow as the first one.
+_TRUSTED = 9
+
+#: Apache adds this to the ETag of a compressed page, and does not know it when it is asked.
+_COMPRESSED = re.compile(rb"[-;](?:gzip|br|zstd|deflate)(?=\"$)")
+
+#: Requests whose page a browser fills: the validators are those of an empty frame.
+_BROWSERS = ("playwright", "splash", "zyte_api", "zyte_api_automap")
+
+_CONDITIONS = ("If-None-Match", "If-Modified-Since")
+
+#: Headers of a request that choose what its page shows.
+_CHOOSING = ("Accept-Language", "Authorization")
+
+#: Headers of an answer of 304 that tell nothing of the page.
+_OF_BODY = (b"Content-Encoding", b"Content-Length", b"Content-Type")
+
+#: Pages, and bytes of them, from which on they are written; and the most that may wait.
+_BATCH = 64
+_BATCH_BYTES = 4 << 20
+_WAITING_BYTES = 64 << 20
+
+# Bytes that are decompressed at once.
+_PORTION = 1 << 20
+
+
+@dataclass(slots=True, eq=False)
+class _Download:
+    """A page from its request to the end of its callback.
+
+    `known` is what an earlier crawl has stored, with its headers; `page` is what is to be stored.
+    The conditions are headers that were added to the request.
+    """
+
+    key: bytes
+    known: StoredPage | None
+    headers: Headers | None = None
+    page: StoredPage | None = None
+    conditions: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
 class Revisits:
-    """Asks for the known pages of a crawl."""
+    """The pages of a crawl and of the ones before it; see :class:`PageFile`."""
 
     crawler: Crawler
     settings: Settings
     worker: Worker
     stats: CrawlStats
-    errors: ErrorPolicy
-    # Whether a known page could not be asked for.
-    _has_failed: bool = False
-    # By the ids of their requests as they are stored, which are in the meta.
-    _asked: dict[int, AskedPage] = field(default_factory=dict)
-    _unasked: UnaskedPages = field(init=False)
-    # The hashes of the requests that were restored, by the identities of their pages.
-    _restored_as: dict[int, int] = field(default_factory=dict)
+    _file: PageFile | None = None
+    _downloads: WeakKeyDictionary[Request, _Download] = field(default_factory=WeakKeyDictionary)
+    # What is to be written, and the bytes of its bodies; and what is being written.
+    _waiting: list[StoredPage] = field(default_factory=list)
+    _bytes: int = 0
+    _writing: Deferred[None] | None = None
     _warned: set[str] = field(default_factory=set)
 
-    def __post_init__(self) -> None:
-        self.crawler.signals.connect(self._spider_opened, signals.spider_opened)
-        self._unasked = UnaskedPages(
-            self.crawler, self.settings, self.worker, self.errors, self._restored
-        )
+    async def spider_opened(self) -> None:
+        """Handle the signal."""
+        if getattr(self.crawler, "crawling", True):
+            path = self.settings.locate_pages(make_folder=True)
+            self._file = await run_in_thread(PageFile, path, self.settings.revisit_budget)
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether a known page could not be asked for."""
-        return self._has_failed or self._unasked.has_failed
+    # Requests and responses
 
-    @property
-    def _namespace(self) -> str:
-        return self.settings.namespace_of(self.crawler.spider)
-
-    @cached_property
-    def _stored(self) -> StoredRequests:
-        return StoredRequests(cast("Spider", self.crawler.spider))
-
-    # Requests
-
-    def _spider_opened(self) -> None:
-        """Handle the signal: callbacks and pipelines that download a page need its response."""
-        watch_downloads(self.crawler, lambda request: request.meta.update({ASKED: False}))
-
-    async def ask(self, request: Request) -> Response | None:
-        """Look up what is known of a page, and answer its request if it need not be made."""
-        if _is_left_alone(request, self.crawler):
+    def find(self, request: Request) -> Response | None:
+        """The response to a request that need not be made; others are made conditional."""
+        if self._file is None or (mode := self._mode(request)) is None:
             return None
-        plain: Plain | None
-        given = request.meta.get(ASKED)
-        if given and isinstance(given, dict):
-            # Restored, or made by a component of one that was to be recorded.
-            self.fail(request)
-            plain, is_redirected = redirected(request, given), request.url != given["url"]
-            if not is_redirected:
-                # A redirect would carry it on, past the middleware for allowed_domains.
-                request.dont_filter = given.get("dont_filter", False)
-        else:
-            plain, is_redirected, given = self._stored.plain(request), False, None
-        if plain is None:
+        key = self._key(request)
+        known = self._file.find(key)
+        download = self._downloads[request] = _Download(key, known)
+        if known is None:
             return None
-        request.meta[ASKED] = plain
-        fingerprint = self.crawler.request_fingerprinter.fingerprint(request)
-        identity = identity_hash(fingerprint.hex())
-        restored_as = self._restored_as.get(identity) if not given or is_redirected else None
-        if restored_as and not request.dont_filter and restored_as == hash_of(plain):
-            # The duplicate filter has not seen the restored one.
-            return _quiet(request, Response(request.url, status=304))
-        callback = plain.get("callback", "")
-        is_other = self._unasked.asked.get(identity, callback) != callback
-        if not is_redirected:
-            self._unasked.asked[identity] = callback
-        recorded = await self._recorded(identity)
-        if is_redirected and (is_other or (recorded and _callback_of(recorded) != callback)):
-            request.meta[ASKED] = False  # such as a category, to which its former products lead
-            return None
-        self._unasked.asked[identity] = callback
-        return self._ask_for(request, identity, plain, recorded)
-
-    async def _recorded(self, identity: int) -> KnownPage | None:
-        """What earlier visits have recorded of a page."""
-        recorded = self._unasked.waiting.pop(identity, None)
-        if recorded is None and self.worker.figures.known_pages:
-            with self.errors:
-                return await self.worker.find_page(self._namespace, identity)
-        return recorded
-
-    def _ask_for(
-        self, request: Request, identity: int, plain: Plain, recorded: KnownPage | None
-    ) -> Response | None:
-        """Note that a page is asked for; the answer, if its request need not be made."""
-        depth = request.meta.get("depth", 0)
-        asked = AskedPage(identity, plain, depth, self._stored, recorded)
-        asked.is_sound = not (
-            is_conditional(request)
-            or request.meta.get("simhash") is False
-            or request.meta.get("simhash_namespace", self._namespace) != self._namespace
-        )
-        if recorded is not None:
-            self.stats.count("revisit/known")
-            if self._can_stay(asked, recorded, request):
-                if self._leaves_out(recorded, request, depth):
-                    return _quiet(request, Response(request.url, status=304))
-                if not recorded.in_full_visit:
-                    asked.revalidate(recorded)
-        self._asked[id(plain)] = asked
+        self.stats.count("revisit/known")
+        headers = download.headers = Headers(headers_raw_to_dict(known.headers) or {})
+        if _is_fresh(known, mode):
+            return self._saved("fresh", request, known.body, headers)
+        if known.checks < _TRUSTED:
+            conditions = _conditions(headers)
+            download.conditions = tuple(conditions)
+            request.headers.update(conditions)
         return None
 
-    def _can_stay(self, asked: AskedPage, recorded: KnownPage, request: Request) -> bool:
-        """Whether a page need not be read if it was not modified."""
-        if not (recorded.is_trusted and asked.is_sound) or self._mode(request) is None:
-            return False
-        settings = self.crawler.settings
-        # Where it is nearer to the start than before, more of its links are followed.
-        is_nearer = settings.getint("DEPTH_LIMIT") and asked.depth < recorded.row.depth
-        if is_nearer or settings.getbool("HTTPCACHE_ENABLED"):
-            return False
-        return _is_request_of(recorded, asked.plain)
-
-    def _leaves_out(self, recorded: KnownPage, request: Request, depth: int) -> bool:
-        """Note a page that need not be asked for yet; whether it is one."""
-        mode = self._mode(request)
-        is_left_out = mode is not None and recorded.is_trusted and is_fresh(recorded, mode)
-        if is_left_out:
-            visit = PageVisit(recorded.row._replace(depth=depth), "left_out", recorded.process)
-            self._save("left_out", visit)
-        return is_left_out
-
-    # Responses
-
-    def make_conditional(self, request: Request) -> None:
-        """Let the server answer with 304 if a page that may stay as it is was not modified."""
-        if (asked := self._of(request)) is not None:
-            asked.add_conditions(request)
-
     def answer(self, request: Request, response: Response) -> Response:
-        """Note a response; one to a page that is not modified runs no callback."""
-        asked = self._of(request)
-        if asked is not None and asked.conditions and response.status == 304:
-            del self._asked[id(asked.plain)]
-            self._save("not_modified", asked.unmodified())
-            return _quiet(request, response)
-        if response.status == 304 and not (is_conditional(request) or is_unread(response)):
-            self._has_failed = True
-            self._warn("A server answers that a page was not modified, unasked: %s", request.url)
-        if asked is not None and response.status == 200:
-            asked.drop_conditions(request)
-            asked.read(request, response)
+        """Note a response; if its page was not modified, the stored one takes its place."""
+        download = self._answered(request)
+        if download is None or "cached" in response.flags:
             return response
-        if asked is not None and response.status in {404, 410}:
-            # It has no items any more.
-            asked.recorded = None
-        self.fail(request)
+        known, headers, now = download.known, download.headers, time.time()
+        if response.status == 304 and known is not None and headers is not None:
+            told = response.headers.items()
+            headers.update({name: one for name, one in told if name not in _OF_BODY})
+            download.page = known._replace(
+                checked=now,
+                checks=known.checks + 1,
+                interval=_longer(known),
+                headers=_packed(headers),
+                body=b"",
+            )
+            return self._saved("not_modified", request, known.body, headers)
+        if _is_storable(response, is_timed=self._mode(request) != "conditional"):
+            download.page = StoredPage(
+                key=download.key,
+                url=response.url,
+                checked=now,
+                interval=_longer(known),
+                checks=0 if known else -(download.key[0] % (_TRUSTED + 1)),
+                has_links=True,
+                run=self.worker.figures.run or 0,
+                headers=_packed(response.headers),
+                body=response.body,
+            )
+        else:
+            del self._downloads[request]
         return response
 
     def fail(self, request: Request) -> None:
-        """Note that a request or a callback has failed: the page has to be read again."""
-        if (asked := self._of(request)) is not None:
-            del self._asked[id(asked.plain)]
-            asked.drop_conditions(request)
-            asked.is_sound = False
-            self._note(asked.visit())
+        """Note that a request has failed."""
+        if self._answered(request) is not None:
+            del self._downloads[request]
 
-    @contextmanager
-    def reading(self, page: Page, response: Response) -> Iterator[AskedPage | None]:
-        """Surrounds a callback whose output is passed on; its page, if it is asked for."""
-        request = response.request
-        asked = page.asked = None if request is None else self._of(request)
-        if request is None or asked is None:
-            yield None
-            return
-        number = request.meta[ASKED] = id(asked.plain)
-        well = False
-        try:
-            yield asked
-            well = True
-        finally:
-            self._asked.pop(number, None)
-            request.meta.pop(ASKED, None)
-            if asked.end(response, well=well and not page.has_waited):
-                self._finish(asked)
+    def _answered(self, request: Request) -> _Download | None:
+        """What is known of a request, without conditions, which a copy of it would carry on."""
+        download = self._downloads.get(request)
+        for name in download.conditions if download else ():
+            request.headers.pop(name, None)
+        return download
 
-    def settle(self, tracked: TrackedItem, *, stored: bool) -> None:
-        """Note the outcome of an item."""
-        asked, verdict = tracked.page.asked, tracked.verdict
-        left_out = verdict is not None and self.settings.leaves_out(verdict)
-        if asked is not None and asked.settle(verdict, is_safe=stored or left_out):
-            self._finish(asked)
-
-    def _finish(self, asked: AskedPage) -> None:
-        if asked.is_late():
-            self.stats.count("revisit/late")
-            self._warn(
-                "A page has changed that its server called unmodified at each visit until it was "
-                "read, as at every tenth one: %s. If there are many, the server is wrong: give its "
-                'requests the meta "simhash_revisit": None',
-                asked.plain["url"],
-            )
-        self._note(asked.visit())
-
-    def close(self) -> None:
-        """Note that pages whose callback was not reached have to be read."""
-        while self._asked:
-            self._note(self._asked.popitem()[1].visit())
-
-    def _of(self, request: Request) -> AskedPage | None:
-        given = request.meta.get(ASKED)
-        return self._asked.get(given if isinstance(given, int) else id(given))
-
-    def _restored(self, recorded: KnownPage) -> Request | None:
-        """The request of a known page; None if it need not be made, or can't be."""
-        depth = recorded.row.depth
-        try:
-            request = self._stored.restore(unpack_request(recorded.row.request), depth)
-        except ValueError as error:
-            self._has_failed = True
-            self.stats.count("revisit/not_restored")
-            self._warn("A known page can't be requested, as its request does not fit: %s", error)
-            return None
-        if not self._leaves_out(recorded, request, depth):
-            # A page that is read later may lead there with other values.
-            request.dont_filter = True
-            self._restored_as[recorded.row.identity] = hash_of(request.meta[ASKED])
-            return request
-        self.stats.count("revisit/known")
-        return None
-
-    # What both need
+    def _saved(self, how: str, request: Request, body: bytes, headers: Headers) -> Response:
+        self.stats.count(f"revisit/{how}")
+        self.stats.count("revisit/bytes_not_downloaded", len(body))
+        kind = responsetypes.from_args(headers=headers, url=request.url, body=body)
+        return kind(url=request.url, headers=headers, body=body, flags=["cached"])
 
     def _mode(self, request: Request) -> Revisit | None:
-        """How a page is asked for; None if it is always read."""
-        given = request.meta.get("simhash_revisit", self.settings.revisit)
+        """How a page is asked for; None if it is always downloaded."""
+        given = self.settings.revisit
+        if (
+            request.method != "GET"
+            or request.body
+            or request.callback is NO_CALLBACK  # that of a component
+            or not request.url.startswith(("http:", "https:"))
+            or request.meta.get("dont_cache")
+            or any(request.meta.get(name) for name in _BROWSERS)
+            or any(name in request.headers for name in (*_CONDITIONS, "Range"))
+        ):
+            return None
+        named = request.meta.get("simhash_revisit", given)
         try:
-            mode: Revisit | None = optional(revisit)(given)
+            mode: Revisit | None = named if named is given else optional(revisit)(named)
         except ValueError as error:
-            self._warn('meta["simhash_revisit"] = %r of %s: %s', given, request.url, error)
-            return self.settings.revisit
+            if str(named) not in self._warned:
+                self._warned.add(str(named))
+                logger.warning('meta["simhash_revisit"] = %r of %s: %s', named, request.url, error)
+            return given
         return mode
 
-    def _save(self, how: str, visit: PageVisit) -> None:
-        self._note(visit)
-        self.stats.count(f"revisit/{how}")
-        self.stats.count("revisit/bytes_not_downloaded", visit.row.size)
+    def _key(self, request: Request) -> bytes:
+        """A hash of the spider, the index, and all of a request that chooses what its page shows.
 
-    def _note(self, visit: PageVisit) -> None:
-        self.worker.note_visit(self._namespace, visit)
+        The index, as numbers of its runs are stored.
+        """
+        spider, fingerprinter = self.crawler.spider, self.crawler.request_fingerprinter
+        given = (
+            spider.name if spider else "",
+            fingerprinter.fingerprint(request) if fingerprinter else request.url,
+            request.cookies,
+            request.meta.get("cookiejar"),
+            [request.headers.getlist(name) for name in _CHOOSING],
+        )
+        data = repr(given).encode("utf-8", "surrogatepass")
+        secret = self.worker.figures.secret or b""
+        return blake2b(data, digest_size=16, key=secret[:64]).digest()
 
-    def _warn(self, message: str, *values: object) -> None:
-        """Log a warning the first time."""
-        if message not in self._warned:
-            self._warned.add(message)
-            logger.warning(message, *values)
+    # Callbacks and items
+
+    def begin(self, page: Page, response: Response) -> None:
+        """Note that the callback of a response begins."""
+        download = self._downloads.pop(response.request, None) if response.request else None
+        if download is None:
+            return
+        if "cached" in response.flags and (known := download.known):
+            page.read_in = known.run
+            page.stored = download.page or known._replace(body=b"")
+        elif download.page and _is_whole(download.page, response.body):
+            page.stored = download.page
+
+    def end(self, page: Page, *, has_links: bool) -> None:
+        """Note that a callback has ended well, and whether it has yielded requests."""
+        if (stored := page.stored) is not None:
+            interval = _FIRST_INTERVAL if page.has_changed else stored.interval
+            stored = stored._replace(has_links=has_links, interval=interval)
+            page.stored = stored._replace(body=b"")
+            self._write(stored)
+
+    def note_change(self, page: Page) -> None:
+        """Note that an item of a page is new, or has changed: "adaptive" soon asks again."""
+        page.has_changed, stored = True, page.stored
+        # The whole page is written when its callback has ended.
+        if stored is not None and not stored.body and stored.interval > _FIRST_INTERVAL:
+            self._write(stored._replace(interval=_FIRST_INTERVAL))
+
+    # The file
+
+    def _write(self, page: StoredPage) -> None:
+        if self._file is None or self._bytes > _WAITING_BYTES:
+            return
+        self._waiting.append(page)
+        self._bytes += len(page.body)
+        is_much = len(self._waiting) >= _BATCH or self._bytes >= _BATCH_BYTES
+        if is_much and self._writing is None:
+            self._writing = deferred_from_coro(self._write_waiting())
+
+    async def _write_waiting(self) -> None:
+        """Write in a thread, as the event loop must not wait for a disk."""
+        pages, self._waiting, self._bytes = self._waiting, [], 0
+        if self._file is not None and pages:
+            await run_in_thread(self._file.write, pages)
+        self._writing = None
+
+    async def close(self) -> None:
+        """Write what waits, and close the file."""
+        if self._writing is not None:
+            await maybe_deferred_to_future(self._writing)
+        await self._write_waiting()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
-def _is_left_alone(request: Request, crawler: Crawler) -> bool:
-    """Whether a request is always made: that of a component, of `start()`, or of a shell."""
-    if (given := request.meta.get(ASKED)) is not None:
-        return given is False
-    # Copies of its meta have a depth.
-    is_first = request.meta.get("is_start_request") and not request.meta.get("depth")
-    return bool(is_first) or not getattr(crawler, "crawling", True)
-
-
-def _is_request_of(recorded: KnownPage, plain: Plain) -> bool:
-    """Whether a known page was recorded with this request, as far as its items depend on it."""
-    try:
-        return are_same(plain, unpack_request(recorded.row.request))
-    except ValueError:
+def _is_fresh(known: StoredPage, mode: Revisit) -> bool:
+    """Whether a page need not be asked for yet; never one that led to others."""
+    if mode == "conditional" or known.has_links:
         return False
+    # A clock may have been ahead when it was checked.
+    age = time.time() - known.checked
+    return 0 <= age < (known.interval if mode == "adaptive" else mode)
 
 
-def _callback_of(recorded: KnownPage) -> str | None:
-    """The name of the callback of a known page, "" for the default; None if it is damaged."""
-    try:
-        return str(unpack_request(recorded.row.request).get("callback", ""))
-    except ValueError:
-        return None
+def _longer(known: StoredPage | None) -> int:
+    return (
+        min(max(_FIRST_INTERVAL, 2 * known.interval), _LAST_INTERVAL) if known else _FIRST_INTERVAL
+    )
 
 
-def is_unread(response: Response) -> bool:
-    """Whether this is the response of a page that stays as it is."""
-    return response.request is not None and response.request.callback is _nothing
+def _is_storable(response: Response, *, is_timed: bool) -> bool:
+    """Whether a page may be stored; with a time also if its server has no name for its version."""
+    headers = response.headers
+    control, vary = (b",".join(headers.getlist(name)) for name in ("Cache-Control", "Vary"))
+    return (
+        response.status == 200
+        and bool(response.body)
+        and b"no-store" not in control.lower()
+        and b"*" not in vary
+        and not {"dataloss", "partial"}.intersection(response.flags)
+        and (is_timed or "ETag" in headers or "Last-Modified" in headers)
+    )
 
 
-def _nothing(response: Response) -> None:
-    """The callback of a page that stays as it is."""
+def _conditions(headers: Headers) -> dict[str, bytes]:
+    """The headers that ask whether a page was modified, given those that it had."""
+    conditions = dict[str, bytes]()
+    if etag := headers.get("ETag"):
+        plain = _COMPRESSED.sub(b"", etag)
+        conditions["If-None-Match"] = etag if plain == etag else b"%b, %b" % (etag, plain)
+    if (modified := headers.get("Last-Modified")) and _is_over(modified, headers.get("Date")):
+        conditions["If-Modified-Since"] = modified
+    return conditions
 
 
-def _quiet(request: Request, response: Response) -> Response:
-    """A response that neither callback nor errback get."""
-    meta = {"depth": request.meta.get("depth", 0), "handle_httpstatus_list": [response.status]}
-    response.request = Request(request.url, callback=_nothing, meta=meta)
-    return response
+def _is_over(modified: bytes, now: bytes | None) -> bool:
+    """Whether a time of modification is before now: within one second there may be two versions."""
+    if now is None:
+        return True
+    with suppress(TypeError, ValueError):  # unreadable, or only one of them has a zone
+        first, second = (parsedate_to_datetime(one.decode("latin-1")) for one in (modified, now))
+        return first < second
+    return False
+
+
+def _is_whole(page: StoredPage, body: bytes) -> bool:
+    """Whether nothing is missing at the end of a compressed body: Scrapy takes what is there.
+
+    `body` is what it was decompressed to.
+    """
+    encoding = Headers(headers_raw_to_dict(page.headers) or {}).get("Content-Encoding", b"")
+    packed = page.body
+    # The last bytes of gzip are the size, which is much faster to compare.
+    is_checked = encoding in {b"gzip", b"x-gzip", b"deflate"}
+    if not is_checked or int.from_bytes(packed[-4:], "little") == len(body):
+        return True
+    while packed:
+        stream = zlib.decompressobj(47)  # of gzip or zlib
+        try:
+            while packed and not stream.eof:
+                stream.decompress(packed, _PORTION)
+                packed = stream.unconsumed_tail
+        except zlib.error:
+            return False
+        if not stream.eof:
+            return False
+        packed = stream.unused_data  # the next member
+    return True
+
+
+def _packed(headers: Mapping[bytes, list[bytes]]) -> bytes:
+    """Headers as they are stored. Cookies are not: those of a session may have ended."""
+    kept = {name: one for name, one in headers.items() if name != b"Set-Cookie"}
+    return headers_dict_to_raw(kept) or b""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import scrapy
-from scrapy import Request, Spider, signals
+from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
 from scrapy.exceptions import CloseSpider
@@ -196,30 +196,6 @@ def is_crawl(crawler: Crawler) -> bool:
     """
     start = getattr(crawler.spidercls, "start", None)
     return not str(getattr(start, "__module__", "")).startswith("scrapy.commands.")
-
-
-@_or_lose("callbacks that download a page get the answer 304 if it was not modified")
-def watch_downloads(crawler: Crawler, note: Callable[[Request], object]) -> None:
-    """Call a function with each request whose response goes to whoever downloads it."""
-    engine: Any = crawler.engine
-    download = engine.download_async
-
-    async def download_noted(request: Request) -> Any:
-        note(request)
-        return await download(request)
-
-    engine.download_async = download_noted
-
-
-def crawl_all(crawler: Crawler, requests: Sequence[Request]) -> None:
-    """Make requests of a spider that was kept open; without any, it is looked at again soon."""
-    engine: Any = crawler.engine
-    if engine is None or engine.spider is None:
-        return
-    for request in requests:
-        engine.crawl(request)
-    with _or_lose("a spider that is idle is closed up to five seconds late"):
-        engine._slot.nextcall.schedule()
 
 
 def close_crawl(crawler: Crawler, reason: str) -> None:

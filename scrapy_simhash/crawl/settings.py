@@ -95,6 +95,7 @@ class Settings:
     max_text: int = _setting(1_000_000, checks.number(1, 100_000_000, int))
     known: Known = _setting("pass", checks.one_of("pass", "drop"))
     revisit: Revisit | None = _setting(None, checks.optional(checks.revisit))
+    revisit_budget: int = _setting(4 << 30, checks.number(0, kind=int))
     change_field: ItemField | None = _setting(None, _item_field("SIMHASH_CHANGE_FIELD"))
     change_similarity: float = _setting(1.0, checks.number(0.7, 1))
     values: bool = _setting(True, checks.flag)
@@ -199,6 +200,13 @@ class Settings:
 
         return URL.create("sqlite", database=str(_default_file(make_folder=make_folder)))
 
+    def locate_pages(self, url: URL | None = None, *, make_folder: bool = False) -> Path:
+        """The file of SIMHASH_REVISIT: beside the index, or in the data folder of the project."""
+        from scrapy_simhash.db.engine import sqlite_file  # noqa: PLC0415
+
+        index = sqlite_file(url or self.locate_database()) or _default_file(make_folder=make_folder)
+        return index.with_name(f"{index.stem}-pages{index.suffix}")
+
     @property
     def shown_database(self) -> str:
         """The path of the database, or its URL without the password."""
@@ -286,12 +294,6 @@ def _together(values: dict[str, Any]) -> dict[str, Any]:
     with _blamed_on(blamed, given):
         scheme = values["scheme"] = load_scheme(name, options)
     _check_written(values)
-    if values["revisit"] is not None and values["known"] == "pass":
-        with _blamed_on("SIMHASH_REVISIT", values["revisit"]):
-            raise ValueError(
-                "needs SIMHASH_KNOWN = 'drop': with 'pass' each crawl writes a complete feed, and "
-                "has to download all pages"
-            )
     values["max_text"] = longest_text(scheme, values["max_text"])
     limits = scheme, values["similarity"], values["distance"]
     with _blamed_on("SIMHASH_DISTANCE", values["distance"]):

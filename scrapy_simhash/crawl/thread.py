@@ -19,6 +19,7 @@ from scrapy_simhash.crawl.jobs import Job, JobQueue
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import BATCH
+from scrapy_simhash.index.meeting import meet
 from scrapy_simhash.index.recovery import HEARTBEAT
 
 logger = logging.getLogger(__name__)
@@ -207,15 +208,12 @@ class DatabaseThread:
         database, answers = self._open(), dict[str, Iterator[Any]]()
         if arguments.pop("size", None):
             answers["size"] = repeat(database.size(namespace))
-            self.figures.known_pages = database.known_pages(namespace)
         if arguments:
             index = database.index(namespace)
-            named = ("preview", "known", "unasked")
-            previewed, known, unasked = (arguments.pop(method, []) for method in named)
+            previewed, met = arguments.pop("preview", []), arguments.pop("meet", [])
             answers["claims"] = iter(index.execute(**arguments))
+            answers["meet"] = iter(meet(index, met) if met else ())
             answers["preview"] = iter([index.preview(document) for document in previewed])
-            answers["known"] = iter(database.pages(namespace).find(known) if known else ())
-            answers["unasked"] = iter([database.pages(namespace).unasked(*at) for at in unasked])
         return answers
 
     def _answer(self, job: Job, answer: Any) -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from types import coroutine
 from typing import Any
 from weakref import ref
@@ -20,6 +21,7 @@ from scrapy_simhash.crawl.checks import COMPARE, Compare, one_of, optional
 from scrapy_simhash.crawl.scrapy_internals import callback_name, release_tree
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.worker import wait
+from scrapy_simhash.db.pages import StoredPage
 from scrapy_simhash.db.values import check_name
 from scrapy_simhash.index.verdict import Document, Verdict, random_number
 from scrapy_simhash.visible import shortened
@@ -46,12 +48,13 @@ class Page:
     compare: Compare | None = None  # overrides SIMHASH_COMPARE
     is_left_alone: bool = False  # the request disables the check
     items: int = 0
+    #: The page as SIMHASH_REVISIT stores it; the run that downloaded it, if this one has not; and
+    #: whether an item of it is new or has changed.
+    stored: StoredPage | None = None
+    read_in: int | None = None
+    has_changed: bool = False
     #: Turns of the event loop since its last output.
     idle: int = 0
-    #: Whether its callback has waited for something: what it yields may depend on that.
-    has_waited: bool = False
-    #: Its `AskedPage`, if it has one.
-    asked: Any = None
     #: Whether its first item is the only one, as soon as that is known; False if nobody knows.
     is_only: Future[bool] = field(default_factory=Future)
 
@@ -156,13 +159,10 @@ class Tracker:
 
     async def follow(self, page: Page, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the output of a callback, as it comes."""
-
-        def note_wait() -> None:
-            page.has_waited = True
-            self._note_wait(page)
-
         try:
-            while (output := await _watched(anext(result, _END), note_wait)) is not _END:
+            while (
+                output := await _watched(anext(result, _END), partial(self._note_wait, page))
+            ) is not _END:
                 page.idle = 0
                 if is_item(output):
                     page.items += 1

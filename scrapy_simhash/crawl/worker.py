@@ -24,7 +24,7 @@ from scrapy_simhash.crawl.jobs import Job
 from scrapy_simhash.crawl.thread import DatabaseThread
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
-from scrapy_simhash.index.pages import KnownPage, PageVisit
+from scrapy_simhash.index.meeting import Unmodified
 from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
 
 logger = logging.getLogger(__name__)
@@ -81,6 +81,10 @@ class Worker:
             answer.add_done_callback(release)
             raise
 
+    async def meet(self, namespace: str, item: Unmodified) -> Verdict | None:
+        """The verdict on an item, if it is unchanged; see :func:`.meet`."""
+        return cast("Verdict | None", await self._answer(Job("meet", namespace, item)))
+
     async def preview(self, namespace: str, document: Document) -> Verdict:
         """The verdict that a page would get; see :meth:`Index.preview`."""
         return cast("Verdict", await self._answer(Job("preview", namespace, document)))
@@ -88,18 +92,6 @@ class Worker:
     async def remember(self, namespace: str, duplicate: Duplicate) -> None:
         """Record a duplicate; returns when it is committed."""
         await self._answer(Job("duplicates", namespace, duplicate))
-
-    async def find_page(self, namespace: str, identity: int) -> KnownPage | None:
-        """A known page of this spider; None if there is none."""
-        return cast("KnownPage | None", await self._answer(Job("known", namespace, identity)))
-
-    async def unasked_pages(self, namespace: str, place: tuple[int, ...]) -> list[KnownPage]:
-        """See :meth:`Pages.unasked`; what was noted before counts."""
-        return cast("list[KnownPage]", await self._answer(Job("unasked", namespace, place)))
-
-    def note_visit(self, namespace: str, visit: PageVisit) -> None:
-        """Record what this visit found of a page as soon as the database can."""
-        self._submit(Job("visits", namespace, visit, None))
 
     async def _answer(self, job: Job) -> Any:
         if refusal := self._breaker.refusal:

@@ -108,9 +108,6 @@ runs = _table(
     sa.Column("settled", sa.Boolean, nullable=False, default=False),
     # Whether it met everything that it was to meet, as far as it came.
     sa.Column("complete", sa.Boolean, nullable=False, default=False),
-    # If it reads all pages: how many it knew when it had finished, -1 before. 0 if it does not, and
-    # none if it records no pages: what it saw of links is unknown.
-    sa.Column("pages", sa.Integer),
     # Counts heartbeats, independent of clocks.
     sa.Column("heartbeats", sa.BigInteger, nullable=False, default=0),
     # When it was first found silent for too long; a second check later declares it dead.
@@ -274,35 +271,6 @@ changes = _table(
     # The short values that changed, as JSON.
     sa.Column("fields", _Blob),
     sa.Index("simhash_changes_created", "namespace", "created"),
-    sqlite_with_rowid=False,
-)
-
-# The pages that a later visit asks for conditionally, or not at all: see `index.pages`.
-pages = _table(
-    "pages",
-    _key("namespace", sa.Integer),
-    # 64 bits of a hash of the spider and its arguments, and of the request.
-    _key("owner", sa.BigInteger),
-    _key("identity", sa.BigInteger),
-    # The run that read it last, 0 if it has to be read again; and the run that asked for it last.
-    sa.Column("run", sa.Integer, nullable=False),
-    sa.Column("last_run", sa.Integer, nullable=False),
-    # When it was last answered, and for how many seconds it need not be asked for again.
-    sa.Column("seen", sa.Double, nullable=False),
-    sa.Column("interval", sa.Integer, nullable=False),
-    sa.Column("size", sa.Integer, nullable=False),
-    # How many links lead to it, and whether its callback yielded requests.
-    sa.Column("depth", sa.Integer, nullable=False),
-    sa.Column("has_links", sa.Boolean, nullable=False),
-    # The request as compressed JSON.
-    sa.Column("request", _Blob, nullable=False),
-    # The headers ETag and Last-Modified.
-    sa.Column("etag", sa.Text),
-    sa.Column("modified", sa.String(64)),
-    # The claims of its items; those that its other items are copies of, each before the identity of
-    # the copy. 8 bytes each, little-endian.
-    sa.Column("claims", _Blob, nullable=False),
-    sa.Column("copies", _Blob, nullable=False),
     sqlite_with_rowid=False,
 )
 

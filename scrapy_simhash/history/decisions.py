@@ -265,7 +265,7 @@ class PageHistory(NamedTuple):
 
     Its claims, each a version of it, the oldest first, and their texts by number; the page as a
     duplicate of others or unchanged, or kept beside others; the newest duplicates of it, and the
-    number of all; and when it was asked for, by each spider that knows the page.
+    number of all.
     """
 
     claims: Sequence[Row[Any]]
@@ -273,7 +273,6 @@ class PageHistory(NamedTuple):
     decisions: Sequence[Record]
     duplicates: Sequence[Record]
     duplicate_count: int
-    known: Sequence[Row[Any]]
 
 
 def read_page(
@@ -300,10 +299,6 @@ def read_page(
     is_copy = and_(is_in(sql.drops.origin, "groups"), sql.drops.action != SAME, ~is_own)
     counted = select(func.count()).where(*sql.drops_of(namespace), is_copy)
     groups = {claim.origin for claim in claims}
-    row = schema.pages.c
-    asked = select(*(row[name] for name in ("seen", "run", "last_run", "etag", "modified"))).where(
-        row.namespace == namespace.id, is_in(row.identity, "identities")
-    )
     kept = read_contents(namespace, [(number, 0) for number in numbers])
     decisions = [
         *read_newest(namespace, is_one, kept=True, limit=_SHOWN, numbers=numbers),
@@ -316,5 +311,4 @@ def read_page(
         [*with_contents(namespace, decisions, scheme)],
         [*with_contents(namespace, duplicates, scheme)],
         namespace.read(counted, groups=groups, identities=identities)[0][0],
-        namespace.read(asked, identities=identities),
     )

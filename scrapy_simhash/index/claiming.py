@@ -30,7 +30,6 @@ from scrapy_simhash.index.comparing import decide_batch, final
 from scrapy_simhash.index.decide import stands_for
 from scrapy_simhash.index.journal import entries, forget, record, with_changes
 from scrapy_simhash.index.lookup import Lookup, Outdated
-from scrapy_simhash.index.pages import PageVisit, write_visits
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import ClaimRow, Document, Duplicate, Verdict
 from scrapy_simhash.index.writer import Writer
@@ -61,12 +60,10 @@ class Work:
         confirm: Sequence[Verdict],
         release: Sequence[Verdict],
         duplicates: Sequence[Duplicate],
-        visits: Sequence[PageVisit],
     ) -> None:
         most = database.connections.largest_row
         self._database, self._run, self._lookup, self._budgets = database, run, lookup, budgets
         self._namespace = namespace = lookup.namespace.id
-        self._visits = visits
         # The same for each attempt.
         self._now = now = database.now()
         claimant = run.claimant._replace(namespace=namespace, created=now, seen=now)
@@ -173,7 +170,6 @@ class Work:
                 verdicts = self._decide(candidates, writer.numbers.start, made)
             verdicts = self._claim(connection, writer, candidates, verdicts, made, retried=retried)
         writer.record_duplicates(self._duplicates, retried=retried)
-        write_visits(connection, self._namespace, self._run, self._visits, self._now)
         writer.record()
         self._evicted = writer.evicted
         if retried:

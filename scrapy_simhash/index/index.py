@@ -28,7 +28,6 @@ from scrapy_simhash.index.claiming import Work
 from scrapy_simhash.index.comparing import nearest_claims, preview
 from scrapy_simhash.index.invalidated import invalidated_count
 from scrapy_simhash.index.lookup import Lookup
-from scrapy_simhash.index.pages import PageVisit
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import (
@@ -256,9 +255,8 @@ class Index:
         confirm: Sequence[Verdict] = (),
         release: Sequence[Verdict] = (),
         duplicates: Sequence[Duplicate] = (),
-        visits: Sequence[PageVisit] = (),
     ) -> list[Verdict]:
-        """Release, confirm, claim, record duplicates and visits of pages, in this order.
+        """Release, confirm, claim and record duplicates, in this order.
 
         All is done in one transaction.
 
@@ -271,7 +269,7 @@ class Index:
         """
         confirm = [verdict for verdict in confirm if verdict.claim]
         release = [verdict for verdict in release if verdict.claim]
-        if not (claims or confirm or release or duplicates or visits):
+        if not (claims or confirm or release or duplicates):
             return []
         if self._owns_run:
             # First: if the heartbeat fails, nothing has been done.
@@ -288,7 +286,6 @@ class Index:
                 confirm=confirm,
                 release=release,
                 duplicates=duplicates,
-                visits=visits,
             ).do()
 
         try:

@@ -23,7 +23,6 @@ from scrapy_simhash.db.schema import TEXT_LENGTH, Invalidated
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
-from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.recovery import (
     HEARTBEAT,
     LEASE,
@@ -49,7 +48,6 @@ class Run:
         id: its number.
         process: its name, see :func:`register`. A database restored from a backup may give the
             number of a run to another one, but not its name.
-        owner: the hash that the known pages of its spider and arguments have.
         epoch: its crawl epoch: the smallest number of the runs that were open together.
         visits: which claims are current, as of the last heartbeat.
         recovery: handles runs that died.
@@ -59,7 +57,6 @@ class Run:
         self.database = database
         self.id = number
         self.process = process
-        self.owner = 0
         self.epoch = number
         self.visits = Visits(number)
         self.recovery = Recovery(database, number)
@@ -78,7 +75,6 @@ class Run:
         job: str = "",
         arguments: str = "",
         on_crash: Literal["release", "keep"] = "release",
-        records_pages: bool = False,
     ) -> Self:
         """Register this process as a run, and find the runs that died.
 
@@ -88,7 +84,6 @@ class Run:
             job: its JOBDIR: the runs of one are one visit until one has finished.
             arguments: equal for runs with the same arguments of the spider; at most 64 characters.
             on_crash: whether its confirmed claims are released, like the pending ones, if it dies.
-            records_pages: whether it records the pages that it asks for.
         """
         host, process = host_id(), register()
 
@@ -109,7 +104,6 @@ class Run:
                     opened=now,
                     heartbeat=now,
                     on_crash=on_crash,
-                    pages=0 if records_pages else None,
                 )
             )
             return int(made.inserted_primary_key[0])  # type: ignore[index]
@@ -119,7 +113,6 @@ class Run:
         except BaseException:
             unregister(process)
             raise
-        run.owner = identity_hash(f"{spider} {arguments}")
         run.recovery.look()
         # Afterwards: runs that died before do not share its epoch.
         run.epoch = database.transact(run._join)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 from sqlalchemy import (
     Connection,
@@ -12,7 +11,6 @@ from sqlalchemy import (
     exists,
     or_,
     select,
-    update,
 )
 
 from scrapy_simhash.db import schema
@@ -22,7 +20,6 @@ from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.index.pages import unpack_request
 from scrapy_simhash.index.queries import claims_where
 from scrapy_simhash.index.writer import CHUNK, in_parts, writing
 
@@ -66,61 +63,25 @@ def expire_claims(index: Index, before: float) -> int:
     return deleted
 
 
-def expire_pages(index: Index, before: float) -> None:
-    """Forget the pages that no crawl since a time has met."""
-    row, run = schema.pages.c, schema.runs.c
-    is_recent = exists().where(run.id == row.last_run, run.heartbeat >= before)
-    old = delete(schema.pages).where(row.namespace == index.id, ~is_recent)
-
-    def expire(connection: Connection) -> None:
-        lock(connection, index.id)
-        connection.execute(old)
-
-    index.database.transact(expire, index.id)
+def claims_at(index: Index, pattern: str) -> Sequence[int]:
+    """The numbers of the stored items whose URLs fit a pattern; ``*`` stands for anything."""
+    like = "%".join(re.sub("([%_/])", r"/\1", piece) for piece in pattern.split("*"))
+    claim = schema.claims.c
+    either = or_(*(one.like(like, escape="/") for one in (url_of(schema.claims), claim.key)))
+    query = select(claim.id).where(claim.namespace == index.id, either)
+    return index.database.read(lambda connection: connection.execute(query).scalars().all())
 
 
-class PartOfSite:
-    """The stored items and known pages whose URLs fit a pattern; ``*`` stands for anything."""
+def forget_claims(index: Index, numbers: Sequence[int]) -> None:
+    """Delete stored items, so that later crawls store them again."""
 
-    def __init__(self, index: Index, pattern: str) -> None:
-        self._index = index
-        like = "%".join(re.sub("([%_/])", r"/\1", piece) for piece in pattern.split("*"))
-        # No other wildcards of `fnmatch`.
-        fits = re.sub(r"([?\[])", r"[\1]", pattern)
-        claim, page = schema.claims.c, schema.pages.c
-        either = or_(*(one.like(like, escape="/") for one in (url_of(schema.claims), claim.key)))
-        claims = select(claim.id).where(claim.namespace == index.id, either)
-        pages = select(page.identity, page.request).where(page.namespace == index.id)
-        read = index.database.read
-        self.claims = read(lambda connection: connection.execute(claims).scalars().all())
-        found = read(lambda connection: connection.execute(pages).all())
-        self.pages = [one for one, request in found if fnmatchcase(_url_of_request(request), fits)]
+    def forget(part: Sequence[int], connection: Connection) -> None:
+        with writing(connection, index.id) as writer:
+            is_one = is_in(schema.claims.c.id, "numbers")
+            rows = claims_where(connection, index.id, is_one, numbers=part)
+            writer.delete(rows, orphaned=False)
 
-    def forget(self) -> None:
-        """Delete the items; the pages are read by the next crawl that asks for them."""
-        index, page = self._index, schema.pages.c
-        is_one = page.namespace == index.id, is_in(page.identity, "numbers")
-        unread = update(schema.pages).where(*is_one).values(run=0)
-
-        def forget_claims(numbers: Sequence[int], connection: Connection) -> None:
-            with writing(connection, index.id) as writer:
-                is_one = is_in(schema.claims.c.id, "numbers")
-                rows = claims_where(connection, index.id, is_one, numbers=numbers)
-                writer.delete(rows, orphaned=False)
-
-        def forget_pages(numbers: Sequence[int], connection: Connection) -> None:
-            lock(connection, index.id)
-            connection.execute(unread, {"numbers": list(numbers)})
-
-        in_parts(index.database, index.id, self.pages, forget_pages)
-        in_parts(index.database, index.id, self.claims, forget_claims)
-
-
-def _url_of_request(packed: bytes) -> str:
-    try:
-        return str(unpack_request(packed)["url"])
-    except ValueError:
-        return ""
+    in_parts(index.database, index.id, numbers, forget)
 
 
 def delete_outdated(index: Index) -> None:

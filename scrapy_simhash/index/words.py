@@ -50,11 +50,13 @@ def changes_in_words(counts: Mapping[str, int]) -> str:
 
 def pages_in_words(stats: Mapping[str, float]) -> str:
     """How many known pages were not downloaded; "" if no page was known."""
-    known, *saved = (
-        int(stats.get(f"revisit/{name}", 0)) for name in ("known", "not_modified", "left_out")
+    known, size, *saved = (
+        int(stats.get(f"revisit/{name}", 0))
+        for name in ("known", "bytes_not_downloaded", "not_modified", "fresh")
     )
     are = "page was" if known == 1 else "pages were"
-    return f"{sum(saved):,} of {known:,} known {are} not downloaded" if known else ""
+    what = f"{sum(saved):,} of {known:,} known {are} not downloaded ({size:,} bytes)"
+    return what if known else ""
 
 
 def status_of(action: str) -> str:

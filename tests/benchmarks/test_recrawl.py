@@ -33,8 +33,10 @@ def test_only_the_page_that_changed_is_downloaded_again(tmp_path: Path) -> None:
         check=False,
     )
     assert finished.returncode == 0, finished.stderr
-    *_, always, conditional = (line.split("|")[1:-1] for line in finished.stdout.splitlines())
-    assert [cell.strip() for cell in (always[0], *always[3:])] == ["None", "4", "0", "1"]
-    assert conditional[0].strip() == "'conditional'"
-    assert [int(cell) for cell in conditional[4:]] == [0, 1]
-    assert int(conditional[3]) < 4
+    rows = [line.split("|")[1:-1] for line in finished.stdout.splitlines() if "|" in line][2:]
+    bare, cached, always, conditional = (tuple(map(int, row[3:])) for row in rows)
+    # Downloaded, not found, stored: without the plugin, all pages are stored again.
+    assert bare == (4, 0, 4)
+    assert cached == (1, 0, 4)
+    assert always == (4, 0, 1)
+    assert conditional == (1, 0, 1)

@@ -10,7 +10,7 @@ from scrapy.settings import Settings as ScrapySettings
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.test import get_crawler
 from site_pages import sentences
-from tracked import tracked
+from tracked import document_of, tracked
 
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.page_text import PageText
@@ -109,7 +109,7 @@ def test_where_texts_are_clean_only_some_pages_are_looked_at(
             html = PAGE.format(title="", more="").encode()
             response = HtmlResponse(f"http://{host}/{number}", body=html, encoding="utf-8")
             page = tracked(response, key=str(number), download=number + 1)
-            maker.of_item(page, {"url": response.url, "text": text})
+            document_of(maker, page, {"url": response.url, "text": text})
         return len(looked) - before
 
     assert read(STORY, 16) == 16

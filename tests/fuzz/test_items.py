@@ -18,7 +18,7 @@ from scrapy.http import HtmlResponse
 from scrapy.settings import Settings as ScrapySettings
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.test import get_crawler
-from tracked import tracked
+from tracked import document_of, tracked
 
 from scrapy_simhash import Index
 from scrapy_simhash.crawl.document import DocumentMaker
@@ -43,7 +43,7 @@ def decide_in_turn(
         for number, (item, is_alone, body) in enumerate(asked, 1):
             response = None if body is None else HtmlResponse(PAGE, body=body)
             page = tracked(response, is_alone=is_alone, key=f"page {number}", download=number)
-            document = maker.of_item(page, item)
+            document = document_of(maker, page, item)
             if isinstance(document, str):
                 assert document in REASONS
                 found.append((document, None))

@@ -1,7 +1,7 @@
-"""Whatever happens to sites and crawls between visits, all that is there is stored in the end.
+"""Whatever happens to sites and crawls between visits, known pages do not change what is stored.
 
-A visit asks for known pages conditionally. The model walks through the links of each site: once a
-visit has ended well, each text that it finds there must have been stored.
+The model downloads everything: it walks through the links of each site. Once a visit has ended
+well, each text that it finds there must have been stored; with "pass", by that very visit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from loopback import crawl
 from random_site import Follows, RandomSite
 from scrapy.exceptions import DropItem
 from scrapy.utils.defer import deferred_f_from_coro_f
-from servers import cleared_database
 from validated_site import ValidatedSite, serve_validated
 from visited_sites import FailsToStore
 
@@ -45,13 +44,13 @@ HOW = ("well", "well", "stopped", "stopped", "lost", "refuses", "fails", "job")
 class Visits:
     """Visits of all sites, and what they have stored so far."""
 
-    def __init__(self, seed: str, url: str, folder: Path) -> None:
+    def __init__(self, seed: str, known: str, folder: Path) -> None:
         self.draw, self.folder = random.Random(seed), folder
         self.settings = {
-            "SIMHASH_KNOWN": "drop",
+            "SIMHASH_KNOWN": known,
             "SIMHASH_REVISIT": "conditional",
             "SIMHASH_TIMEOUT": 60,
-            "SIMHASH_DATABASE_URL": url,
+            "SIMHASH_DATABASE_URL": f"sqlite:///{folder}/seen.db",
             "ITEM_PIPELINES": {Refuses: 900},
         }
         self.site = ValidatedSite()
@@ -67,11 +66,14 @@ class Visits:
             f"{how}: {len(self.site.asked(304))} of {len(self.site.asked())} unmodified"
         )
         self.site.forget()
+        stored = {item["title"] for item in made.items}
         if how != "lost":
-            self.stored.update(item["title"] for item in made.items)
-        for one in self.sites if how == "well" else ():
-            missed = {*one.texts()} - self.stored
-            assert not missed, (one.number, missed, one.log, self.log)
+            self.stored |= stored
+        if how != "well" or "JOBDIR" in more:
+            return
+        found = {text for one in self.sites for text in one.texts()}
+        is_whole = self.settings["SIMHASH_KNOWN"] == "pass"
+        assert stored == found if is_whole else stored <= found <= self.stored, self.log
 
     async def go(self, number: int, how: str) -> None:
         stops = {"CLOSESPIDER_PAGECOUNT": self.draw.randint(1, 4 * SITES)}
@@ -100,12 +102,11 @@ class Visits:
             one.go_on()
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql", "mariadb"])
-@pytest.mark.parametrize("seed", ["one", "two", "three"])
+@pytest.mark.parametrize("known", ["drop", "pass"])
+@pytest.mark.parametrize("seed", ["one", "two"])
 @deferred_f_from_coro_f
-async def test_nothing_is_missed(engine, seed, tmp_path):
-    url = cleared_database(engine, tmp_path).render_as_string(hide_password=False)
-    visits = Visits(seed, url, tmp_path)
+async def test_the_same_is_stored(known, seed, tmp_path):
+    visits = Visits(seed, known, tmp_path)
     with serve_validated(visits.site):
         for number in range(VISITS):
             await visits.go(number, visits.draw.choice(HOW) if number else "stopped")

@@ -29,7 +29,7 @@ from scrapy_simhash.text import density, page_facts, titles
 from scrapy_simhash.text.blocks import CONTENT, walk
 from scrapy_simhash.text.html import is_too_complex, parse_html
 from tests.hostile.attacks import COMPARED, ITEMS, PAGES, Attack, prose
-from tests.tracked import tracked
+from tests.tracked import document_of, tracked
 
 MANY = " ".join(f"a{number}" for number in range(600))
 
@@ -54,7 +54,7 @@ def outcome(made: Document | str) -> str:
 @pytest.mark.parametrize("attack", PAGES, ids=lambda attack: attack.name)
 def test_what_becomes_of_a_page(attack: Attack) -> None:
     found = response(attack.body)
-    made = maker().of_item(tracked(found), {"url": found.url})
+    made = document_of(maker(), tracked(found), {"url": found.url})
     assert outcome(made) == attack.outcome
 
 
@@ -95,7 +95,7 @@ async def test_a_crawl_keeps_all_items(tmp_path):
 @pytest.mark.parametrize("body", [b"<p>a b" * 110_000, b"<p>" + b"w" * (5 << 20), b"<!>" * 110_000])
 def test_of_a_page_that_costs_too_much_no_tree_is_made(body: bytes) -> None:
     found = response(body)
-    made = maker().of_item(tracked(found), {"url": found.url})
+    made = document_of(maker(), tracked(found), {"url": found.url})
     assert outcome(made) in ("too_large", "too_complex")
     assert found._cached_selector is None
 
@@ -106,9 +106,9 @@ def test_attributes_are_counted_before_parsing_and_not_after() -> None:
     assert not is_too_complex(page, is_parsed=True)
     found = response(page.encode())
     seen = tracked(found)
-    assert outcome(maker().of_item(seen, {"url": found.url})) == "too_complex"
+    assert outcome(document_of(maker(), seen, {"url": found.url})) == "too_complex"
     assert found.css("p")
-    assert outcome(maker().of_item(seen, {"url": found.url})) == COMPARED
+    assert outcome(document_of(maker(), seen, {"url": found.url})) == COMPARED
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_tags_that_bytes_hide_are_counted() -> None:
     assert b"<" not in body
     found = HtmlResponse("http://site.example/a", body=body, encoding="cp037")
     seen = tracked(found)
-    assert outcome(maker().of_item(seen, {"url": found.url})) == "too_complex"
+    assert outcome(document_of(maker(), seen, {"url": found.url})) == "too_complex"
 
 
 SCRIPT = f"for(i=0;i<n;i++) {MANY}"
@@ -213,7 +213,7 @@ def test_no_encoding_hides_what_a_page_costs(encoding: str) -> None:
     for page in ("<p>a b" * 110_000, f"<p>{'word ' * 20_000}<p {MANY}>", f"<\0p {MANY}>" * 40):
         found = HtmlResponse("http://site.example/a", body=page.encode(encoding), encoding=encoding)
         seen = tracked(found)
-        assert outcome(maker().of_item(seen, {"url": found.url})) == "too_complex"
+        assert outcome(document_of(maker(), seen, {"url": found.url})) == "too_complex"
 
 
 def test_a_page_that_shows_more_than_the_most_is_too_large() -> None:
@@ -223,7 +223,7 @@ def test_a_page_that_shows_more_than_the_most_is_too_large() -> None:
     strict = made_with(settings)
     seen = tracked(response(body))
     assert strict.of_item(seen, {}) == "too_large"
-    assert outcome(maker().of_item(seen, {})) == COMPARED
+    assert outcome(document_of(maker(), seen, {})) == COMPARED
 
 
 # Combining marks
@@ -319,7 +319,7 @@ def test_a_page_is_normalised_once_for_each_use(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(unicodedata, "normalize", noted)
     body = f"<p>{prose(3)} {chr(0xFB2C) * 100_000}</p>"
     seen = tracked(response(body.encode()))
-    assert outcome(maker().of_item(seen, {})) == COMPARED
+    assert outcome(document_of(maker(), seen, {})) == COMPARED
     # For the page sketch, for the fingerprint, and for the numbers.
     assert 1 <= len(long) <= 3
     assert max(long) < 60_000

@@ -41,8 +41,18 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
         (subject({}), ["No crawl has finished yet: no duplicates found."]),
         (subject({"checked": 1}), ["1 item checked: no duplicates found."]),
         (
-            subject({"revisit/known": 5, "revisit/not_modified": 3, "revisit/left_out": 1}),
-            ["0 items checked: no duplicates found.", "4 of 5 known pages were not downloaded."],
+            subject(
+                {
+                    "revisit/known": 5,
+                    "revisit/not_modified": 3,
+                    "revisit/fresh": 1,
+                    "revisit/bytes_not_downloaded": 4096,
+                }
+            ),
+            [
+                "0 items checked: no duplicates found.",
+                "4 of 5 known pages were not downloaded (4,096 bytes).",
+            ],
         ),
         (
             subject({"checked": 10}, {"drop": 3}, sites=[HERE, HERE, THERE]),
