@@ -1,0 +1,291 @@
+"""Cases of second visits, in the words of `crawl.visit_cases`: what each item is, in both modes.
+
+Beside what is said there, `missing N` counts what is missing or gone, and `told` what is said once
+the visit is over: the status, the address and, behind a `<`, the former one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from crawl.visit_cases import Case, read_case
+
+if TYPE_CHECKING:
+    pass
+
+TABLE = """
+# A story and its copy are corrected, and the copy comes first
+a T, a?utm_source=x T
+    new a, copy a?utm_source=x
+a?utm_source=x T', a T'
+    changed a?utm_source=x, copy a
+    missing 0
+a T', a?utm_source=x T'
+    pass: unchanged a, unchanged/left a?utm_source=x
+    drop: unchanged a a?utm_source=x
+    missing 0
+
+# A story and its copy with one key are corrected, and the copy comes first
+% SIMHASH_KEY ["sku"]
+a T sku:4711, a?utm_source=x T sku:4711
+    new a, copy a?utm_source=x
+a?utm_source=x T' sku:4711, a T' sku:4711
+    changed a?utm_source=x, copy a
+    missing 0
+
+# A key that is a part of the URL
+% SIMHASH_KEY ["sku"]
+p/4711 T sku:4711, p/4712 U sku:4712
+    new p/4711 p/4712
+q/4711 T' sku:4711, p/4712 U sku:4712
+    changed q/4711, unchanged p/4712
+    missing 0
+
+# A price disappears in one of two shops with the maker's text
+% SIMHASH_KEY ["sku"]
+a T sku:a1 price:10, a?ref=x T sku:a1 price:10, two/b T sku:b1 price:12
+    new a two/b, copy a?ref=x
+a T sku:a1, a?ref=x T sku:a1, two/b T sku:b1 price:12
+    changed a, copy a?ref=x, unchanged two/b
+    missing 0
+a?ref=x T sku:a1, a T sku:a1, two/b T sku:b1 price:12
+    pass: unchanged a?ref=x two/b, unchanged/left a
+    drop: unchanged a a?ref=x two/b
+
+# An agency rewrites its story, and a paper has the old one still
+a T, two/a T
+    new a, copy two/a
+a U, two/a T
+    changed a, unchanged two/a
+    missing 0
+two/a T, a U
+    unchanged two/a a
+    missing 0
+two/a U, a U
+    pass: changed two/a, unchanged/left a
+    drop: copy two/a, unchanged a
+    missing 0
+
+# An agency rewrites its story, and the paper of another spider has the old one still
+% SIMHASH_NAMESPACE shared
+!spider:agency a T
+    new a
+!spider:paper two/a T
+    copy two/a
+!spider:agency a U
+    changed a
+    missing 0
+!spider:paper two/a T
+    unchanged two/a
+    missing 0
+!spider:paper two/a U
+    copy two/a
+    missing 0
+
+# A new product on top shifts one out of the last page, and an old one goes
+l1 [e1 T price:1; e2 U price:2], l2 [e3 V price:3]
+    new e1 e2 e3
+l1 [e0 W price:4; e1 T price:1], l2 [e2 U price:2]
+    new e0, unchanged e1 e2
+    missing 1
+
+# A product without a text on the last page, shifted out
+l1 [e1 price:1; e2 price:2], l2 [e3 price:3]
+    new e1 e2 e3
+l1 [e0 price:4; e1 price:1], l2 [e2 price:2]
+    new e0, unchanged e1 e2
+    missing 1
+
+# Three contents under one URL in each crawl
+a T price:10, a T price:11, a U price:10
+    new a, changed a a
+a U price:10, a T price:10, a T price:11
+    unchanged a a a
+    missing 0
+a T price:11, a U price:10, a T price:10
+    unchanged a a a
+    missing 0
+
+# One of three contents under one URL changes
+a T price:10, a T price:11, a U price:10
+a U price:10, a T price:10, a T price:12
+    unchanged a a, changed a
+    missing 0
+a T price:12, a U price:10, a T price:10
+    unchanged a a a
+
+# A stopped crawl meets one of three contents
+a T price:10, a T price:11, a U price:10
+a T price:10 stops
+    unchanged a
+    missing 0
+a T price:11, a U price:10, a T price:10
+    unchanged a a a
+    missing 0
+
+# A product in three lists
+l [e1 T price:9; e2 U], m [e1 T price:9; e3 V], n [e1 T price:9; e4 W]
+    new e1 e2 e3 e4, copy e1 e1
+l [e1 T price:9; e2 U], m [e1 T price:9; e3 V], n [e1 T price:9; e4 W]
+    pass: unchanged e1 e2 e3 e4, unchanged/left e1 e1
+    drop: unchanged e1 e1 e1 e2 e3 e4
+    missing 0
+
+# Three of five products become one soft 404
+a T price:1, b U price:2, c V price:3, d W price:4, e X price:5
+a S, b S, c S, d W price:4, e X price:5
+    pass: changed a, changed/left b c, unchanged d e
+    drop: changed a b c, unchanged d e
+    missing 0
+c S, b S, a S, d W price:4, e X price:5
+    pass: unchanged c d e, unchanged/left a b
+    drop: unchanged a b c d e
+    missing 0
+
+# A repost of what an API, a page and a print view list
+api/1 T, p/1 T, print/1 T
+    new api/1, copy p/1 print/1
+api/2 T, p/2 T, print/2 T
+    moved api/2 from:api/1, copy p/2 print/2
+    told moved api/2<api/1
+    missing 0
+
+# A repost of what only the print view listed at last
+api/1 T, print/1 T
+    new api/1, copy print/1
+print/1 T
+    unchanged print/1
+    missing 0
+api/2 T
+    moved api/2 from:print/1
+    told moved api/2<print/1
+    missing 0
+
+# A page moves and is revised at once
+a T, b U
+c T', b U
+    changed c from:a, unchanged b
+    told changed c<a
+    missing 0
+c T', b U
+    unchanged c b
+    told
+
+# A revised copy comes up beside its page
+a T
+c T', a T
+    pass: changed c from:a, unchanged/left a
+    drop: changed c from:a, unchanged a
+    told
+
+# A page moves and is revised, and its old address shows another one
+a T, b U
+c T', a V, b U
+    changed c from:a, changed a, unchanged b
+    told new c, changed a
+
+# A price goes down and back at one of two copies
+a T price:10, b T price:10
+    new a, copy b
+a T price:10, b T price:8
+    unchanged a, changed b price:10>8
+a T price:10, b T price:10
+    pass: unchanged a, changed/left b price:8>10
+    drop: unchanged a, changed b price:8>10
+    missing 0
+
+# One key at a plain URL and with ?ref=
+% SIMHASH_KEY ["sku"]
+a T sku:s1 price:10
+a?ref=x T sku:s1 price:9
+    changed a?ref=x price:10>9 from:a
+    missing 0
+a?ref=x T sku:s1 price:8
+    changed a?ref=x price:9>8
+    missing 0
+
+# A price changes, and the next crawl finds the site down
+a T price:10, b U
+a T price:9, b U
+    changed a price:10>9, unchanged b
+    told changed a
+a 503, b 503
+    missing 0
+    told
+
+# A text is told as new under one URL, and shown under a known one
+a T
+b V, a V
+    pass: new b, changed/left a
+    drop: new b, changed/left a
+    missing 0
+
+# A price of 10, 12 and 10 is stored three times
+a T price:10
+a T price:12
+    changed a price:10>12
+a T price:10
+    changed a price:12>10
+    missing 0
+
+# A counter changes beside nothing else
+a T views:1, b T views:2
+    new a, copy b
+a T views:3, b T views:4
+    pass: unchanged a, unchanged/left b
+    drop: unchanged a b
+    missing 0
+
+# Only a page that the server says is gone is gone after a stopped crawl
+a T, b U, c V
+b 404, a T stops, c V
+    unchanged a
+    missing 1
+
+# What is gone and what is missing is told once
+a T, b U, c V
+a T, b 410
+    unchanged a
+    missing 2
+a T, b 410
+    unchanged a
+    missing 0
+a T, b U, c V
+    unchanged a, unchanged b c back
+    missing 0
+"""
+
+
+class VisitCase(NamedTuple):
+    """A case with what is missing and told after each visit; None where that does not matter."""
+
+    case: Case
+    missing: list[int | None]
+    told: list[set[str] | None]
+
+    @property
+    def key(self) -> str:
+        """The field that identifies an item."""
+        return self.case.settings.get("SIMHASH_KEY", [""])[0]
+
+
+def read_visit_case(written: str) -> VisitCase:
+    lines = written.strip().splitlines()
+    own = re.compile(r" +(missing|told)\b ?(.*)")
+    case = read_case("\n".join(line for line in lines if not own.fullmatch(line)))
+    missing: list[int | None] = []
+    told: list[set[str] | None] = []
+    for line in lines[1:]:
+        if line[0] not in " %":
+            missing.append(None)
+            told.append(None)
+        elif found := own.fullmatch(line):
+            if found[1] == "missing":
+                missing[-1] = int(found[2])
+            else:
+                told[-1] = {*filter(None, found[2].split(", "))}
+    return VisitCase(case, missing, told)
+
+
+VISIT_CASES = [read_visit_case(one) for one in re.split(r"^# ", TABLE, flags=re.MULTILINE)[1:]]

@@ -1,0 +1,360 @@
+"""The model of visits: what is told of an item, and whether it is stored.
+
+A *content* is something that was stored. A *sighting* is one item that one visit met. An item is
+judged by what was stored and sighted before: by the first of six rows that holds (`Oracle.row`).
+Whether an item is covered is asked of contents, whether it is equal of what sightings have shown.
+
+This is the definition: lists that are read from end to end. An index that gives the same answers
+may look things up as it likes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from visits_oracle.contents import covers, equal, likeness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from visits_oracle.contents import Item
+
+
+#: What may be stored already.
+OLD = ("unchanged", "moved")
+
+
+class Told(NamedTuple):
+    """What is told of an item: new, changed, moved, unchanged or copy; and whether it is stored.
+
+    `origin` is the former URL of what moved or changed, `back` whether it was missing or gone.
+    """
+
+    status: str
+    stored: bool
+    origin: str = ""
+    back: bool = False
+
+
+@dataclass(eq=False)
+class Run:
+    """A crawl. Several that were open together are one visit."""
+
+    visit: int
+    spider: str
+    arguments: str
+    complete: bool = False
+
+
+@dataclass(eq=False)
+class Stored:
+    """A content: an item that was stored, in place of other contents."""
+
+    item: Item
+    before: set[Stored] = field(default_factory=set)
+
+    def came_of(self) -> set[Stored]:
+        """All that it replaces, and what those have replaced."""
+        found, waiting = set[Stored](), [*self.before]
+        while waiting:
+            if (one := waiting.pop()) not in found:
+                found.add(one)
+                waiting += one.before
+        return found
+
+
+@dataclass(eq=False)
+class Sighting:
+    """An item that a visit met.
+
+    Attributes:
+        run: that met it.
+        item: as it was shown.
+        row: of the table.
+        told: what was told of it.
+        content: what it was stored as, is unchanged since, or is a copy of.
+        source: the sighting that it is told as unchanged, changed or moved from.
+        released: whether a later pipeline dropped it. Then it was met, and that is all.
+    """
+
+    run: Run
+    item: Item
+    row: str
+    told: Told
+    content: Stored
+    source: Sighting | None
+    released: bool = False
+
+    def covers(self, item: Item) -> bool:
+        """Whether its content covers an item; the entries of one list are never copies."""
+        here = {"identity": self.item.identity, "listing": self.item.listing}
+        return covers(self.content.item._replace(**here), item)
+
+    def equals(self, item: Item) -> bool:
+        """Whether it has shown what an item shows."""
+        return equal(self.item.content, item.content)
+
+
+class Row(NamedTuple):
+    """The row of the table that holds.
+
+    Attributes:
+        name: its number.
+        status: what is told.
+        drop_stores: whether "drop" stores the item.
+        content: what stands for the item if it is not stored.
+        replaces: the sightings whose contents are replaced if it is; the first is told.
+    """
+
+    name: str
+    status: str
+    drop_stores: bool
+    content: Stored | None = None
+    replaces: Sequence[Sighting] = ()
+
+
+class Oracle:
+    """The visits of one namespace. `mode` is that of SIMHASH_KNOWN: "pass" or "drop"."""
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+        self.runs: list[Run] = []
+        self.sightings: list[Sighting] = []
+        #: Sightings of what was told as missing or gone, and in which visit.
+        self.absent: list[tuple[int, Sighting]] = []
+
+    # What an item is compared with
+
+    def here(self, run: Run, identity: str) -> list[Sighting]:
+        """What this visit was shown under an identity."""
+        return [
+            one
+            for one in self.sightings
+            if one.run.visit == run.visit and one.item.identity == identity and not one.released
+        ]
+
+    def was(self, run: Run, identity: str) -> list[Sighting]:
+        """What the last visit that met an identity, before this one, was shown under it.
+
+        If it was incomplete, it may have met only some of several contents: those that it did not
+        meet still count.
+        """
+        visits: dict[int, list[Sighting]] = {0: [], -1: []}
+        for one in self.sightings:
+            if one.item.identity == identity and one.run.visit < run.visit and not one.released:
+                visits.setdefault(one.run.visit, []).append(one)
+        before, last = (visits[number] for number in sorted(visits)[-2:])
+        is_partial = any(not one.run.complete for one in last) and _are_several(before)
+        return last + (_unmet(before, last) if is_partial else [])
+
+    def met(self, run: Run) -> list[Sighting]:
+        """What this visit, and the last one of each other spider, has met but for copies.
+
+        With "pass", only what was stored.
+        """
+        return [
+            one
+            for one in self._current(run)
+            if not one.released
+            and (one.told.stored or (self.mode == "drop" and one.told.status != "copy"))
+        ]
+
+    def _current(self, run: Run) -> list[Sighting]:
+        """The sightings of this visit, and of the last one of each other spider."""
+        last = {one.spider: one.visit for one in self.runs if one.spider != run.spider}
+        return [
+            one for one in self.sightings if one.run.visit in (run.visit, last.get(one.run.spider))
+        ]
+
+    def others(self, run: Run, identity: str) -> list[Sighting]:
+        """What all other identities were last shown, before this visit."""
+        identities = dict.fromkeys(one.item.identity for one in self.sightings)
+        return [one for other in identities if other != identity for one in self.was(run, other)]
+
+    # The table
+
+    def row(self, run: Run, item: Item) -> Row:
+        """The first row that holds for an item."""
+        was, here, met = self.was(run, item.identity), self.here(run, item.identity), self.met(run)
+        covering = by_likeness((one for one in met if one.covers(item)), item)
+        if same := [one for one in was if one.equals(item)]:
+            return Row("1", "unchanged", False, same[0].content, same[:1])
+        # What of *was* is not met yet, the most similar first.
+        replaces = by_likeness(_unmet(was, here), item) or here[-1:]
+        if was and (told := self._told_already(run, item, was)):
+            return Row("2", "copy", False, told, replaces)
+        if was or (here and not covering):
+            new = [
+                one for one in covering if one.told.status == "new" and one.run.visit == run.visit
+            ]
+            stands = [one.content for one in new or covering]
+            return Row("3", "changed", not new, stands[0] if stands else None, replaces)
+        if covering:
+            return Row("4", "copy", False, covering[0].content)
+        return self._elsewhere(run, item, {one.content for one in met})
+
+    def _told_already(self, run: Run, item: Item, was: Sequence[Sighting]) -> Stored | None:
+        """The content that tells the change of a known item already: row 2.
+
+        It came of what the identity was shown, and is not that itself: of two contents at one URL
+        one may have come of the other.
+        """
+        old = {one.content for one in was}
+        for one in self.here(run, item.identity):
+            if one.equals(item):
+                return one.content
+        others = self.others(run, item.identity)
+        last = [one for one in others if not self.here(run, one.item.identity)]
+        for one in (*self.met(run), *last):
+            is_old = one.content in old or any(one.equals(other.item) for other in was)
+            if not is_old and one.content.came_of() & old and one.covers(item):
+                return one.content
+        return None
+
+    def _elsewhere(self, run: Run, item: Item, met: set[Stored]) -> Row:
+        """Rows 5 and 6: what is unknown, and like nothing that is met."""
+        others = [
+            one
+            for one in self.others(run, item.identity)
+            if one.content not in met and one.covers(item)
+        ]
+        # The URL last met, not that of a copy.
+        others.sort(key=lambda one: (one.told.status != "copy", one.run.visit), reverse=True)
+        of_site = [one for one in others if one.item.site == item.site]
+        if same := [one for one in of_site if one.equals(item)]:
+            return Row("5a", "moved", False, same[0].content, same[:1])
+        if gone := [one for one in of_site if not self.here(run, one.item.identity)]:
+            return Row("5b", "changed", True, None, gone[:1])
+        if foreign := [one for one in others if one.item.site != item.site]:
+            status = "copy" if self.mode == "drop" else "new"
+            return Row("5c", status, False, foreign[0].content)
+        return Row("6", "new", True)
+
+    # A visit
+
+    def open_visit(self, spider: str = "", arguments: str = "", joins: Run | None = None) -> Run:
+        """Begin a crawl; if it `joins` one, both are one visit."""
+        visit = joins.visit if joins else max((run.visit for run in self.runs), default=0) + 1
+        self.runs.append(Run(visit, spider, arguments))
+        return self.runs[-1]
+
+    def item(self, run: Run, item: Item) -> Told:
+        """Judge an item that a crawl meets."""
+        row = self.row(run, item)
+        is_covered = any(one.covers(item) for one in self.met(run))
+        stored = row.drop_stores if self.mode == "drop" else not is_covered
+        status = "changed" if row.name == "2" and stored else row.status
+        content, replaced = row.content, {one.content for one in row.replaces}
+        if stored and not (status in OLD and content and content.item.content == item.content):
+            content = Stored(item, replaced)
+        elif row.name == "3":
+            # It stands for what others have changed to, too.
+            content.before |= replaced - {content}
+        source = row.replaces[0] if row.replaces else None
+        is_told = source and status in ("changed", "moved") and source.item.url != item.url
+        back = source is not None and self._is_absent(source)
+        told = Told(status, stored, source.item.url if is_told else "", back)
+        self.sightings.append(Sighting(run, item, row.name, told, content, source))
+        return told
+
+    def release(self, run: Run, item: Item) -> None:
+        """A later pipeline drops the item that was judged last."""
+        assert (self.sightings[-1].run, self.sightings[-1].item) == (run, item)
+        self.sightings[-1].released = True
+
+    def crash(self, run: Run) -> None:
+        """Nobody knows what a crawl has stored that was killed: it does not count."""
+        self.runs.remove(run)
+        self.sightings = [one for one in self.sightings if one.run is not run]
+
+    def close(self, run: Run, *, complete: bool, gone: Iterable[str] = ()) -> list[tuple[str, str]]:
+        """End a crawl; `gone` are the pages of which the server said so.
+
+        Returns what is told as missing or gone, with its URL.
+        """
+        run.complete = complete
+        told = {}
+        if complete:
+            told |= {one.content: ("missing", one) for one in self._absent_of(run, self._then(run))}
+        for page in gone:
+            told |= {
+                one.content: ("gone", one) for one in self._absent_of(run, self.was(run, page))
+            }
+        self.absent += [(run.visit, one) for _, one in told.values()]
+        return [(status, one.item.url) for status, one in told.values()]
+
+    # Questions to a visit that is over
+
+    def _then(self, run: Run) -> list[Sighting]:
+        """What the last complete visit of the same spider and arguments met."""
+        same = (run.spider, run.arguments)
+        alike = [one for one in self.runs if (one.spider, one.arguments) == same and one.complete]
+        visit = max((one.visit for one in alike if one.visit < run.visit), default=0)
+        then = [one for one in self.sightings if one.run.visit == visit and one.run in alike]
+        return [one for one in then if not one.released]
+
+    def _absent_of(self, run: Run, then: Sequence[Sighting]) -> list[Sighting]:
+        """One sighting of each content that is met no more and was not told as such."""
+        here = self._current(run)
+        identities = {one.item.identity for one in here}
+        there = {one.content for one in then if one.item.identity in identities}
+        there |= {one.content for one in then if any(other.equals(one.item) for other in here)}
+        for one in here:
+            there |= {one.content, *one.content.came_of()}
+        there |= {one.content for visit, one in self.absent if then and visit >= then[0].run.visit}
+        return [*{one.content: one for one in then if one.content not in there}.values()]
+
+    def _is_absent(self, one: Sighting) -> bool:
+        """Whether what was sighted was told as missing or gone since."""
+        return any(
+            other.item.identity == one.item.identity and visit >= one.run.visit
+            for visit, other in self.absent
+        )
+
+    def changes(self, visit: int) -> list[tuple[str, str, str]]:
+        """What a visit tells once it is over: what is new, changed or moved, with both URLs.
+
+        Each identity and content is told once.
+        """
+        told = dict[tuple[str, Stored], tuple[str, str, str]]()
+        for one in self.sightings:
+            if one.run.visit == visit and not one.released:
+                status = self._told_at_last(one)
+                origin = "" if status == "new" else one.told.origin
+                if status not in ("unchanged", "copy"):
+                    told.setdefault(
+                        (one.item.identity, one.content), (status, one.item.url, origin)
+                    )
+        return [*told.values()]
+
+    def _told_at_last(self, one: Sighting) -> str:
+        """What was told as moved or changed at a new URL, if the former URL was met as well."""
+        former = one.source and self.here(one.run, one.source.item.identity)
+        if one.row not in ("5a", "5b") or not former:
+            return one.told.status
+        if any(covers(other.item, one.item) for other in former):
+            return "copy"
+        return "new" if one.row == "5b" else one.told.status
+
+
+def by_likeness(sightings: Iterable[Sighting], item: Item) -> list[Sighting]:
+    """The most similar first, of those the latest."""
+    return sorted(
+        sightings,
+        key=lambda one: (likeness(one.item.content, item.content), one.run.visit),
+        reverse=True,
+    )
+
+
+def _are_several(sightings: Sequence[Sighting]) -> bool:
+    return any(not one.equals(sightings[0].item) for one in sightings)
+
+
+def _unmet(earlier: Sequence[Sighting], later: Sequence[Sighting]) -> list[Sighting]:
+    """The earlier sightings of an identity that no later one is equal to, or told to come from."""
+    return [
+        one
+        for one in earlier
+        if not any(other.equals(one.item) or other.source is one for other in later)
+    ]
