@@ -7,10 +7,11 @@ start-up and warm-up are left out, storing is in, and a part of closing. Of a so
 pages, 60 are taken that are evenly spread over it. Hashes and the secret of the database are fixed.
 
 Documents are what becomes of an item, and of its page, before it is compared: text, facts and
-fingerprint. The database's thread and the event loop take turns, or speed would decide how many
-claims share a transaction, and valgrind is 50 times slower: the thread always gets four (14 at
-most in a crawl of a local server, 1.4 behind a network), and the loop waits for it. So what two
-threads cost each other over the GIL is not in the figures, nor is any waiting.
+fingerprint, and the freeing of the page's tree. What Python's collector then saves is in the rest,
+which may be negative. The database's thread and the event loop take turns, or speed would decide
+how many claims share a transaction, and valgrind is 50 times slower: the thread always gets four
+(14 at most in a crawl of a local server, 1.4 behind a network), and the loop waits for it. So what
+two threads cost each other over the GIL is not in the figures, nor is any waiting.
 """
 
 from __future__ import annotations
