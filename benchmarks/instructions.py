@@ -38,7 +38,7 @@ from crawl import Contestant, crawl
 PAGES = 60
 WARM_UP = 5  # one page of so many
 CLAIMS = 4  # of a turn of the database's thread
-IDLE = 3.0  # seconds in which nothing happens, until it takes fewer
+IDLE = 3.0  # seconds of nearly no CPU, after which it takes fewer
 FIXED = {
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONDONTWRITEBYTECODE": "",
@@ -139,7 +139,7 @@ def take_turns() -> None:
             done.release()
         while not (is_asked := asked.acquire(timeout=IDLE)):
             before, spent = spent, time.process_time()
-            if spent - before < IDLE / 20:
+            if spent - before < IDLE / 100:
                 break
         return take(queue, idle)
 
