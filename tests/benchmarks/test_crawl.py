@@ -32,7 +32,7 @@ def run(*arguments: object) -> str:
         [sys.executable, SCRIPT, *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert finished.returncode == 0, finished.stderr
