@@ -5,6 +5,7 @@
     python benchmarks/crawl.py --small 500               # generated pages of 200 words
     python benchmarks/crawl.py folder --only compiled,pure --rounds 9 --drops
     python benchmarks/crawl.py folder --only "bare again"          # the noise
+    python benchmarks/crawl.py pages.tar.xz --instructions         # see instructions.py
 
 Beside the bare crawl: this plugin with its compiled core and without it, and what a project writes
 by itself with other packages (benchmarks/home_made.py), as far as they are installed.
@@ -80,14 +81,6 @@ class Crawl:
         return 1000 * self.cpu / self.pages
 
 
-def read_pages(source: Path) -> dict[str, bytes]:
-    """The .html files below a folder, or in a tar archive, by the path of their URL."""
-    files = {f"/{quote(name)}": body for name, body in read_html(source)}
-    if not files:
-        raise SystemExit(f"{source}: no .html file in it")
-    return files
-
-
 def small_page(number: int) -> bytes:
     """A page of 200 words, with links; every tenth has the text of another one."""
     chosen = random.Random(number // 10 * 10 if number % 10 == 9 else number)
@@ -99,12 +92,19 @@ def small_page(number: int) -> bytes:
     ).encode()
 
 
-def serve_pages(source: Path | int, parent: Connection) -> None:
-    """Serve the pages of a folder or an archive, or so many small ones; tell the parent where."""
+def read_pages(source: Path | int) -> dict[str, bytes]:
+    """The .html files of a folder or tar archive, or so many small pages, by their URL's path."""
     if isinstance(source, int):
-        pages = {f"/s{number}.html": small_page(number) for number in range(source)}
-    else:
-        pages = read_pages(source)
+        return {f"/s{number}.html": small_page(number) for number in range(source)}
+    files = {f"/{quote(name)}": body for name, body in read_html(source)}
+    if not files:
+        raise SystemExit(f"{source}: no .html file in it")
+    return files
+
+
+def serve_pages(source: Path | int, parent: Connection) -> None:
+    """Serve the pages of a source; tell the parent where."""
+    pages = read_pages(source)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -356,10 +356,20 @@ def main() -> None:
         help="a setting of the crawls with the plugin; may be given several times",
     )
     parser.add_argument("--drops", action="store_true", help="print what was dropped")
+    parser.add_argument(
+        "--instructions", action="store_true", help="count them instead, with valgrind"
+    )
     arguments = parser.parse_args()
 
+    source = arguments.pages or arguments.small
+    if arguments.instructions:
+        from instructions import print_instructions
+
+        crawlers = contestants(dict(arguments.set), arguments.only or ["compiled"])
+        print_instructions(read_pages(source), crawlers, arguments.spider)
+        return
     crawlers = contestants(dict(arguments.set), arguments.only)
-    with served(arguments.pages or arguments.small) as urls:
+    with served(source) as urls:
         print(f"{len(urls)} pages, {arguments.rounds} rounds, spider: {arguments.spider}")
         crawls = compare(urls, crawlers, arguments.spider, arguments.rounds)
     print_table(crawls)
