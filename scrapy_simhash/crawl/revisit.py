@@ -54,7 +54,7 @@ _BROWSERS = ("playwright", "splash", "zyte_api", "zyte_api_automap")
 _CONDITIONS = ("If-None-Match", "If-Modified-Since")
 
 #: Headers of a request that choose what its page shows.
-_CHOOSING = ("Accept-Language", "Authorization")
+_CHOOSING = ("Accept-Encoding", "Accept-Language", "Authorization")
 
 #: Headers of an answer of 304 that tell nothing of the page.
 _OF_BODY = (b"Content-Encoding", b"Content-Length", b"Content-Type")
@@ -174,7 +174,11 @@ class Revisits:
     def _saved(self, how: str, request: Request, body: bytes, headers: Headers) -> Response:
         self.stats.count(f"revisit/{how}")
         self.stats.count("revisit/bytes_not_downloaded", len(body))
-        kind = responsetypes.from_args(headers=headers, url=request.url, body=body)
+        # Scrapy chooses the class once more when it has decompressed the body, but before that it
+        # looks for the encoding of the compressed bytes as if they were a text, which takes long.
+        kind = Response
+        if "Content-Encoding" not in headers:
+            kind = responsetypes.from_args(headers=headers, url=request.url, body=body)
         return kind(url=request.url, headers=headers, body=body, flags=["cached"])
 
     def _mode(self, request: Request) -> Revisit | None:

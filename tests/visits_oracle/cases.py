@@ -1,6 +1,6 @@
 """Cases of second visits, in the words of `crawl.visit_cases`: what each item is, in both modes.
 
-Beside what is said there, `missing N` counts what is missing or gone, and `told` what is said once
+Beside what stands there, `missing N` counts what is missing or gone, and `told` what is listed once
 the visit is over: the status, the address and, behind a `<`, the former one.
 """
 
@@ -214,7 +214,7 @@ a 503, b 503
     missing 0
     told
 
-# A text is told as new under one URL, and shown under a known one
+# A text is reported as new under one URL, and shown under a known one
 a T
 b V, a V
     pass: new b, changed/left a
@@ -243,7 +243,7 @@ b 404, a T stops, c V
     unchanged a
     missing 1
 
-# What is gone and what is missing is told once
+# What is gone and what is missing is reported once
 a T, b U, c V
 a T, b 410
     unchanged a

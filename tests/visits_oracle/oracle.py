@@ -1,4 +1,4 @@
-"""The model of visits: what is told of an item, and whether it is stored.
+"""The model of visits: what is reported of an item, and whether it is stored.
 
 A *content* is something that was stored. A *sighting* is one item that one visit met. An item is
 judged by what was stored and sighted before: by the first of six rows that holds (`Oracle.row`).
@@ -26,7 +26,7 @@ OLD = ("unchanged", "moved")
 
 
 class Told(NamedTuple):
-    """What is told of an item: new, changed, moved, unchanged or copy; and whether it is stored.
+    """What is reported of an item: new, changed, moved, unchanged or copy; and whether it is stored.
 
     `origin` is the former URL of what moved or changed, `back` whether it was missing or gone.
     """
@@ -72,9 +72,9 @@ class Sighting:
         run: that met it.
         item: as it was shown.
         row: of the table.
-        told: what was told of it.
+        told: what was reported of it.
         content: what it was stored as, is unchanged since, or is a copy of.
-        source: the sighting that it is told as unchanged, changed or moved from.
+        source: the sighting that it is reported as unchanged, changed or moved from.
         released: whether a later pipeline dropped it. Then it was met, and that is all.
     """
 
@@ -101,10 +101,10 @@ class Row(NamedTuple):
 
     Attributes:
         name: its number.
-        status: what is told.
+        status: what is reported.
         drop_stores: whether "drop" stores the item.
         content: what stands for the item if it is not stored.
-        replaces: the sightings whose contents are replaced if it is; the first is told.
+        replaces: the sightings whose contents are replaced if it is; the first is reported.
     """
 
     name: str
@@ -121,7 +121,7 @@ class Oracle:
         self.mode = mode
         self.runs: list[Run] = []
         self.sightings: list[Sighting] = []
-        #: Sightings of what was told as missing or gone, and in which visit.
+        #: Sightings of what was reported as missing or gone, and in which visit.
         self.absent: list[tuple[int, Sighting]] = []
 
     # What an item is compared with
@@ -271,7 +271,7 @@ class Oracle:
     def close(self, run: Run, *, complete: bool, gone: Iterable[str] = ()) -> list[tuple[str, str]]:
         """End a crawl; `gone` are the pages of which the server said so.
 
-        Returns what is told as missing or gone, with its URL.
+        Returns what is reported as missing or gone, with its URL.
         """
         run.complete = complete
         told = {}
@@ -306,7 +306,7 @@ class Oracle:
         return [*{one.content: one for one in then if one.content not in there}.values()]
 
     def _is_absent(self, one: Sighting) -> bool:
-        """Whether what was sighted was told as missing or gone since."""
+        """Whether what was sighted was reported as missing or gone since."""
         return any(
             other.item.identity == one.item.identity and visit >= one.run.visit
             for visit, other in self.absent
@@ -315,7 +315,7 @@ class Oracle:
     def changes(self, visit: int) -> list[tuple[str, str, str]]:
         """What a visit tells once it is over: what is new, changed or moved, with both URLs.
 
-        Each identity and content is told once.
+        Each identity and content is reported once.
         """
         told = dict[tuple[str, Stored], tuple[str, str, str]]()
         for one in self.sightings:
@@ -329,7 +329,7 @@ class Oracle:
         return [*told.values()]
 
     def _told_at_last(self, one: Sighting) -> str:
-        """What was told as moved or changed at a new URL, if the former URL was met as well."""
+        """What was reported as moved or changed at a new URL, if the former URL was met as well."""
         former = one.source and self.here(one.run, one.source.item.identity)
         if one.row not in ("5a", "5b") or not former:
             return one.told.status

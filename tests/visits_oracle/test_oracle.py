@@ -19,7 +19,7 @@ ELSEWHERE = {
     "A text that is revised below the tolerance",
     "Callbacks that are skipped",
 }
-_STILL = "what is as it was is told as unchanged, if it is a copy of something, too"
+_STILL = "what is as it was is reported as unchanged, if it is a copy of something, too"
 #: Cases of crawls that the model decides otherwise.
 OTHERWISE = {
     "A copy takes the place of one that a later pipeline drops": _STILL,
