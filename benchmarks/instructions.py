@@ -114,36 +114,40 @@ def in_sort(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def take_turns() -> None:
     """Have the database's thread do so many claims at a time, while the event loop waits."""
-    from scrapy_simhash.crawl.jobs import Job, JobQueue
+    from scrapy_simhash.crawl import thread
+    from scrapy_simhash.crawl.worker import Worker
     from scrapy_simhash.index import runs
 
     # There would be one each few pages.
-    runs.HEARTBEAT = math.inf
-    put, take = JobQueue.put, JobQueue.take
-    asked, done = Semaphore(0), Semaphore(0)
-    waiting, is_asked, spent = 0, False, 0.0
+    runs.HEARTBEAT, thread.HEARTBEAT = math.inf, 1e6
+    put, pause, take = thread.DatabaseThread.put, Worker._pause, Worker._take_turn
+    is_done, spent = Semaphore(0), 0.0
 
-    def put_in_turn(queue: JobQueue, job: Job) -> None:
-        nonlocal waiting
-        put(queue, job)
-        waiting += not job.is_outcome
-        if waiting == CLAIMS or job.method == "size" or job.is_last:
-            waiting = 0
-            asked.release()
-            if job.method != "close":
-                done.acquire()
+    def put_and_wait(self: Any, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        def do() -> Any:
+            try:
+                return work()
+            finally:
+                is_done.release()
 
-    def take_in_turn(queue: JobQueue, idle: float) -> tuple[list[Job], Job | None]:
-        nonlocal is_asked, spent
-        if is_asked:
-            done.release()
-        while not (is_asked := asked.acquire(timeout=IDLE)):
-            before, spent = spent, time.process_time()
-            if spent - before < IDLE / 100:
-                break
-        return take(queue, idle)
+        put(self, do, done)
+        is_done.acquire()
 
-    JobQueue.put, JobQueue.take = put_in_turn, take_in_turn  # type: ignore[method-assign]
+    def pause_until_many(self: Worker) -> float | None:
+        return IDLE if (planned := pause(self)) and self._asked < CLAIMS else planned and 0.0
+
+    def take_if_many(self: Worker) -> None:
+        nonlocal spent
+        before, spent = spent, time.process_time()
+        if not self._last and self._asked < CLAIMS and spent - before >= IDLE / 100:
+            # It is not idle, but slow.
+            self._turn = None
+            self._plan()
+        else:
+            take(self)
+
+    thread.DatabaseThread.put = put_and_wait  # type: ignore[method-assign]
+    Worker._pause, Worker._take_turn = pause_until_many, take_if_many  # type: ignore[method-assign]
 
 
 def crawl_once(folder: str) -> None:

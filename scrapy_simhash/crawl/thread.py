@@ -1,28 +1,33 @@
-"""The thread that owns the database, and does the jobs of the worker."""
+"""The thread that owns the database: it does one task after the other, and looks after the run."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import repeat
-from typing import Any, TypeGuard
+from functools import partial
+from itertools import chain, repeat
+from queue import Empty, SimpleQueue
+from typing import Any, Literal, TypeGuard, TypeVar
 
+from scrapy.utils.asyncio import is_asyncio_available
 from sqlalchemy.exc import DataError, IntegrityError
 
 from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
-from scrapy_simhash.crawl.jobs import Job, JobQueue
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable
-from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.meeting import meet
 from scrapy_simhash.index.recovery import HEARTBEAT
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 #: Seconds between two small steps of clearing up while there is nothing else to do.
 _TIDY_PAUSE = 0.05
@@ -33,299 +38,225 @@ _PROBE_PAUSE = 0.5
 #: Of one that refuses us: servers take many wrong passwords for an attack.
 _PROBE_PAUSE_UNUSABLE = 30.0
 
+#: The methods that are arguments of :meth:`Index.execute`, which does them in one transaction.
+_WRITES = frozenset({"claims", "confirm", "release", "duplicates"})
+
 
 @dataclass(slots=True, eq=False)
-class CircuitBreaker:
-    """Whether the database is available; while it is not, nobody waits for it.
+class Job:
+    """A request to the index of a namespace: a method, its argument, and where the answer goes.
 
-    Unavailable: an error was returned (the thread probes), or the driver call hangs (available
-    again when it returns). All but `refusal` and `give_up` is for the thread.
+    Outcomes have no answer: a future for each would be slow.
     """
 
-    liveness: Liveness
-    error: IndexUnavailable | None = None  # why it is unavailable, if one was returned
-    #: Raised when the thread turns to the database and when it is back: odd in between.
-    turns: int = 0
-    _given_up: int = -1
-    _failed_at: float = 0.0
-    _next_probe: float = 0.0
+    method: Literal["claims", "confirm", "release", "duplicates", "preview", "meet", "size"]
+    namespace: str
+    argument: Any = None
+    answer: Future[Any] | None = field(default_factory=Future)
 
     @property
-    def refusal(self) -> IndexUnavailable | None:
-        """The error for a new request, if the database is unavailable."""
-        if self._given_up == self.turns:
-            return IndexUnavailable("it has not answered an earlier question yet")
-        error = self.error
-        # If others get through, it is busy rather than unavailable.
-        if error is None or self.liveness.last > self._failed_at:
-            return None
-        # A new one: the traceback of an error grows each time it is raised.
-        again = type(error)(*error.args)
-        again.__cause__ = error.__cause__
-        return again
-
-    def give_up(self) -> None:
-        """No answer came in time: if the thread hangs, nobody waits until it is back."""
-        if (turns := self.turns) % 2:
-            self._given_up = turns
-
-    @property
-    def idle(self) -> float:
-        """Seconds until the next probe."""
-        return max(0.0, self._next_probe - time.monotonic())
-
-    def note_error(self, error: IndexUnavailable) -> None:
-        """The database does not answer, or refuses everything."""
-        now = time.monotonic()
-        if self.error is None:
-            self._failed_at = now
-        self._next_probe = now + (
-            _PROBE_PAUSE_UNUSABLE if isinstance(error, IndexUnusable) else _PROBE_PAUSE
-        )
-        self.error = error
-
-    def note_answer(self) -> None:
-        """The database works again."""
-        self.error = None
-        self.liveness.note()
+    def is_outcome(self) -> bool:
+        """Nobody waits for it, and it must survive an outage of the database."""
+        return self.answer is None
 
 
-@dataclass(slots=True, eq=False)
 class DatabaseThread:
-    """What runs in the thread. `connect` opens the database, again after it has failed."""
+    """What runs in the thread. `connect` opens the database, again after it has failed.
 
-    connect: Callable[[Liveness], CrawlDatabase]
-    figures: Figures = field(default_factory=Figures)
-    jobs: JobQueue = field(default_factory=JobQueue)
-    breaker: CircuitBreaker = field(init=False)
-    _call: Callable[..., object] = field(init=False)
-    _database: CrawlDatabase | None = None
-    _backlog: list[Job] = field(default_factory=list)  # outcomes that could not be written yet
-    _answers: list[tuple[Future[Any], Any]] = field(default_factory=list)  # not sent yet
-    _is_untidy: bool = False
-    _has_failed: bool = False
+    `note` is called on the event loop when the database is away, given why, and when it is back.
+    """
 
-    def __post_init__(self) -> None:
-        self.breaker = CircuitBreaker(self.figures.liveness)
+    def __init__(
+        self,
+        connect: Callable[[Liveness], CrawlDatabase],
+        figures: Figures,
+        note: Callable[[IndexUnavailable | None], None],
+    ) -> None:
+        self._connect, self._figures, self._note = connect, figures, note
+        self._tasks: SimpleQueue[tuple[Callable[[], Any], Callable[[Any], None]]] = SimpleQueue()
+        self._database: CrawlDatabase | None = None
+        self._error: IndexUnavailable | None = None
+        self._is_untidy = self._is_over = False
+        self.is_started = False
 
-    def run(self, call: Callable[..., object]) -> None:
-        """Work until the run is closed; `call` has the event loop call a function."""
-        self._call = call
-        while True:
-            try:
-                jobs, last = self.jobs.take(self._idle())
-            except Exception:
-                if not self._has_failed:
-                    logger.exception("The index's thread failed; it goes on")
-                self._has_failed = True
-                # An error that repeats must not keep a processor busy.
-                time.sleep(_PROBE_PAUSE)
-                continue
-            self.breaker.turns += 1
-            if self._is_gone():
-                self._probe()
-            if self.breaker.error is not None:
-                # The jobs fail at once: nobody waits for the probe.
-                self._do_jobs(jobs)
-                self._probe()
-            else:
-                self._send_heartbeat()
-                self._do_jobs(jobs)
-                self._tidy()
-            self.breaker.turns += 1
-            if last is not None:
-                is_end = last.method == "close"
-                self._answer(last, self._close(last.argument) if is_end else self._count_claims())
-                self._send_answers()
-                if is_end:
-                    return
-
-    def _is_gone(self) -> bool:
-        """Whether the file of the database is no longer where it was opened."""
-        return self._database is not None and self._database.is_gone()
+    def put(self, work: Callable[[], T], done: Callable[[T], None]) -> None:
+        """Do something in the thread; the event loop is then given the result."""
+        self._tasks.put((work, done))
+        if not self.is_started:
+            self.is_started = True
+            # A database that hangs must not keep the process alive.
+            call = _thread_safe_call()
+            threading.Thread(target=self._run, args=(call,), name="simhash", daemon=True).start()
 
     def abandon(self) -> None:
         """Leave the run open: its outcomes will not be written."""
         if self._database is not None:
             self._database.run.abandon()
 
-    def _idle(self) -> float:
-        """Seconds until there is something to do without a new job."""
-        if self.breaker.error is not None:
-            return self.breaker.idle
-        if self._backlog:
-            return 0.0
+    def _run(self, call: Callable[..., object]) -> None:
+        while not self._is_over:
+            try:
+                work, done = self._tasks.get(timeout=self._rest())
+            except Empty:
+                was_away = self._error is not None
+                self._tend()
+                if was_away == (self._error is not None):
+                    continue
+                work, done = (lambda: self._error), self._note
+            result = work()
+            # Raised if the loop is closed: nobody waits any more.
+            with suppress(RuntimeError):
+                call(done, result)
+
+    def _rest(self) -> float:
+        """Seconds until there is something to do without a task."""
+        if self._error is not None:
+            is_final = isinstance(self._error, IndexUnusable)
+            return _PROBE_PAUSE_UNUSABLE if is_final else _PROBE_PAUSE
         return _TIDY_PAUSE if self._is_untidy else HEARTBEAT
 
-    def _do_jobs(self, jobs: list[Job]) -> None:
-        by_namespace: defaultdict[str, list[Job]] = defaultdict(list)
-        for job in self._backlog + jobs:
-            if self._database is None or not self._database.is_outdated(job.argument):
-                by_namespace[job.namespace].append(job)
-        self._backlog = []
-        if not by_namespace:
+    def _tend(self) -> None:
+        """Look after the run, or whether the database is available again."""
+        error, self._error = self._error, None
+        if error is None:
+            self._beat()
+            self._tidy()
             return
-        started, was_available = time.monotonic(), self.breaker.error is None
-        for namespace, group in by_namespace.items():
-            for start in range(0, len(group), BATCH):
-                # From now on a job can't be cancelled.
-                part = [
-                    job
-                    for job in group[start : start + BATCH]
-                    if job.answer is None or job.answer.set_running_or_notify_cancel()
-                ]
-                self._do_group(namespace, part)
-                self._send_answers()
-        if was_available:
-            seconds, figures = time.monotonic() - started, self.figures
+        with self._noting():
+            self._open().probe()
+
+    def do(self, jobs: Sequence[Job]) -> Sequence[Any]:
+        """Do jobs of one namespace; returns their answers, or errors, in their order."""
+        started = time.monotonic()
+        before, self._error = self._error, None
+        self._beat(is_quiet=before is not None)
+        answers = [self._error] * len(jobs) if self._error else self._do(jobs)
+        if self._error is None:
+            seconds, figures = time.monotonic() - started, self._figures
             figures.batches += 1
             figures.seconds += seconds
             figures.seconds_max = max(figures.seconds_max, seconds)
-
-    def _do_group(self, namespace: str, jobs: Sequence[Job]) -> None:
-        if error := self.breaker.error:
-            self._fail(jobs, error)
-            return
-        try:
-            answers = self._execute(namespace, jobs)
-        except Exception as error:  # noqa: BLE001 - any error: somebody waits for an answer
-            if self._note_error(error) or len(jobs) == 1:
-                self._fail(jobs, error)
-                return
-            # One job fails; find out which, and do the others.
-            for job in jobs:
-                self._do_group(namespace, [job])
-            return
-        self.figures.liveness.note()
-        for job in jobs:
-            self._answer(job, next(answers.get(job.method, repeat(None))))
-
-    def _execute(self, namespace: str, jobs: Sequence[Job]) -> dict[str, Iterator[Any]]:
-        """Do jobs; returns the answers by method."""
-        arguments: defaultdict[str, list[Any]] = defaultdict(list)
-        for job in jobs:
-            arguments[job.method].append(job.argument)
-        database, answers = self._open(), dict[str, Iterator[Any]]()
-        if arguments.pop("size", None):
-            answers["size"] = repeat(database.size(namespace))
-        if arguments:
-            index = database.index(namespace)
-            previewed, met = arguments.pop("preview", []), arguments.pop("meet", [])
-            answers["claims"] = iter(index.execute(**arguments))
-            answers["meet"] = iter(meet(index, met) if met else ())
-            answers["preview"] = iter([index.preview(document) for document in previewed])
+            self._is_untidy = True
         return answers
 
-    def _answer(self, job: Job, answer: Any) -> None:
-        if job.answer is not None:
-            self._answers.append((job.answer, answer))
+    def _do(self, jobs: Sequence[Job]) -> list[Any]:
+        try:
+            answers = self._execute(jobs)
+        except Exception as error:  # noqa: BLE001 - any error: somebody waits for an answer
+            if self._is_away(error) or len(jobs) == 1:
+                return [error] * len(jobs)
+            # One job fails; find out which, and do the others.
+            return [answer for job in jobs for answer in self._do([job])]
+        return answers
 
-    def _send_answers(self) -> None:
-        """Pass the answers of a transaction to the event loop in one call.
+    def _execute(self, jobs: Sequence[Job]) -> list[Any]:
+        """Do jobs; claims and what else is written in one transaction.
 
-        Each call wakes the loop, which takes the GIL; where the loop is busy, it is 5 ms until this
-        thread has it again.
+        Each look-up fails by itself: what is committed then has been answered.
         """
-        answers, self._answers = self._answers, []
-        if answers:
-            # Raised if the loop is closed: nobody waits any more.
-            with suppress(RuntimeError):
-                self._call(_resolve, answers)
-
-    def _note_error(self, error: Exception) -> bool:
-        """Whether the database is unavailable, rather than one document wrong."""
-        if is_outage := _is_outage(error):
-            self.breaker.note_error(error)
-        else:
-            self.figures.liveness.note()
-        return is_outage
-
-    def _fail(self, jobs: Sequence[Job], error: Exception) -> None:
+        database, namespace = self._open(), jobs[0].namespace
+        if jobs[0].method == "size":
+            return [database.size(namespace)] + (self._do(jobs[1:]) if jobs[1:] else [])
+        index = database.index(namespace)
+        written: defaultdict[str, list[Any]] = defaultdict(list)
         for job in jobs:
-            if job.is_outcome and _is_outage(error):
-                self._backlog.append(job)
-            else:
-                self._answer(job, error)
+            # Numbers of claims of a file that is gone tell nothing.
+            if job.method in _WRITES and not database.is_outdated(job.argument):
+                written[job.method].append(job.argument)
+        verdicts = iter(index.execute(**written) if written else ())
+        self._figures.liveness.note()
+        looked = {
+            "meet": self._look([job for job in jobs if job.method == "meet"], partial(meet, index)),
+            "preview": self._look(
+                [job for job in jobs if job.method == "preview"],
+                lambda documents: list(map(index.preview, documents)),
+            ),
+            "claims": verdicts,
+        }
+        return [next(looked[job.method]) if job.method in looked else None for job in jobs]
+
+    def _look(
+        self, jobs: Sequence[Job], look: Callable[[list[Any]], Sequence[Any]]
+    ) -> Iterator[Any]:
+        """The answers to look-ups, which are made together."""
+        if not jobs:
+            return iter(())
+        try:
+            return iter(look([job.argument for job in jobs]))
+        except Exception as error:  # noqa: BLE001 - as above
+            if self._is_away(error) or len(jobs) == 1:
+                return repeat(error)
+        return chain.from_iterable(self._look([job], look) for job in jobs)
 
     def _open(self) -> CrawlDatabase:
+        """The database; opened again if its file is no longer where it was."""
+        figures = self._figures
         if self._database is None:
             try:
-                self._database = self.connect(self.figures.liveness)
+                self._database = self._connect(figures.liveness)
             except (IndexUnavailable, IndexMismatch):
                 raise
             except Exception as error:  # noqa: BLE001 - such as a missing driver, a wrong option
                 raise IndexUnusable(f"the database can't be opened: {error}") from None
-            self.figures.run = self._database.run.id
-            self.figures.secret = self._database.secret
+            figures.secret = self._database.secret
+        elif self._database.is_gone():
+            self._database.reopen()
+        figures.run = self._database.run.id
         return self._database
 
-    def _probe(self) -> None:
-        """Try whether the database is available again, if that is due."""
-        if self.breaker.idle > 0:
-            return
-        try:
-            if (database := self._database) is None:
-                self._open()
-            elif database.is_gone():
-                database.reopen()
-                self.figures.run = database.run.id
-            else:
-                database.probe()
-        except Exception as error:  # noqa: BLE001 - the next job raises what is no outage
-            if self._note_error(error):
-                return
-        self.breaker.note_answer()
+    def _is_away(self, error: Exception) -> bool:
+        """Whether the database is unavailable, rather than one document wrong."""
+        if is_outage(error):
+            self._error = error
+            return True
+        self._figures.liveness.note()
+        return False
 
-    def _send_heartbeat(self) -> None:
+    @contextmanager
+    def _noting(self, message: str = "") -> Iterator[None]:
+        """Note an error that is raised inside; it may be an outage."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - the next job raises what is no outage
+            self._is_away(error)
+            if message:
+                logger.warning("%s: %s", message, error)
+
+    def _beat(self, *, is_quiet: bool = False) -> None:
         if self._database is not None:
-            with self._logged("The heartbeat of this run failed"):
+            with self._noting("" if is_quiet else "The heartbeat of this run failed"):
                 self._database.run.send_heartbeat()
 
     def _tidy(self, seconds: float = 0.0) -> None:
         self._is_untidy = False
-        if self._database is not None and self.breaker.error is None:
-            with self._logged("Clearing up after crashed runs failed"):
+        if self._database is not None and self._error is None:
+            with self._noting("Clearing up after crashed runs failed"):
                 self._is_untidy = self._database.run.recovery.clear(seconds)
 
-    @contextmanager
-    def _logged(self, message: str) -> Iterator[None]:
-        """Log an error that is raised inside; it may be an outage."""
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - without the thread nothing would be checked
-            self._note_error(error)
-            logger.warning("%s: %s", message, error)
-
-    def _count_claims(self) -> bool:
+    def count(self) -> None:
         """Count the claims, as far as the database answers."""
-        if self.breaker.error is None:
+        if self._error is None:
             self._tidy(_TIDY_AT_END)
-            self._send_heartbeat()
+            self._beat()
         if self._database is not None:
             with suppress(Exception):
-                self._database.count(self.figures)
-        return True
+                self._database.count(self._figures)
 
-    def _close(self, arguments: Any) -> bool:
-        """Close the run and the database; whether that worked."""
-        if self._is_gone():
-            self._probe()
+    def close(self, given: Mapping[str, Any], unwritten: Mapping[str, Sized]) -> int | None:
+        """Close the run and the database; returns what `close_run` does, None if that failed.
+
+        `unwritten` are the outcomes that could not be written, by namespace.
+        """
+        self._is_over = True
+        if self._database is None:
+            return None
         try:
-            if self._is_gone():
-                raise self.breaker.error or IndexUnavailable  # noqa: TRY301 - as any error
-            # The last attempt to write the backlog.
-            self.breaker.error = None
-            self._do_jobs([])
-            # A run whose outcomes could not be written stays open: it counts as crashed.
-            if self._database is not None and not self._backlog:
-                self.figures.removed = self._database.close_run(**arguments)
-            if self._backlog:
-                self.abandon()
-                logger.error(
-                    "Outcomes that could not be written: %d. This run counts as crashed: the next "
-                    "one releases its claims",
-                    len(self._backlog),
+            database = self._open()
+            if lost := sum(map(len, unwritten.values())):
+                raise IndexUnavailable(  # noqa: TRY301 - as any error
+                    f"outcomes that could not be written: {lost}; {self._error}"
                 )
+            return database.close_run(**given)
         except Exception as error:  # noqa: BLE001 - any error: the crawl is over
             self.abandon()
             logger.error(  # noqa: TRY400 - the message is complete
@@ -333,23 +264,22 @@ class DatabaseThread:
                 "releases its claims",
                 error,
             )
-            return False
+            return None
         finally:
-            if self._database is not None:
-                self._database.close()
-        return not self._backlog
+            self._database.close()
 
 
-def _resolve(answers: Sequence[tuple[Future[Any], Any]]) -> None:
-    for future, answer in answers:
-        if isinstance(answer, Exception):
-            future.set_exception(answer)
-        else:
-            future.set_result(answer)
-
-
-def _is_outage(error: Exception) -> TypeGuard[IndexUnavailable]:
-    """Whether an error concerns the database rather than a single document."""
-    return isinstance(error, IndexUnavailable) and not isinstance(
-        error.__cause__, (DataError, IntegrityError)
+def is_outage(answer: object) -> TypeGuard[IndexUnavailable]:
+    """Whether an answer is an error that concerns the database rather than a single document."""
+    return isinstance(answer, IndexUnavailable) and not isinstance(
+        answer.__cause__, (DataError, IntegrityError)
     )
+
+
+def _thread_safe_call() -> Any:
+    """What any thread may call to have the event loop call a function."""
+    if is_asyncio_available():
+        return asyncio.get_running_loop().call_soon_threadsafe
+    from twisted.internet import reactor  # noqa: PLC0415 - the import installs a reactor
+
+    return reactor.callFromThread

@@ -1,35 +1,44 @@
-"""One thread owns the database; requests that arrive while it works share a transaction.
+"""Requests to the thread that owns the database; those that arrive while it works share a turn.
 
-Waiting for an answer works with asyncio and with any Twisted reactor.
+All is decided on the event loop: there jobs gather, outcomes wait for a database that is away, and
+answers arrive. Waiting for an answer works with asyncio and with any Twisted reactor.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import math
-import threading
 import time
-from collections.abc import Callable
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar, cast
 
-from scrapy.utils.asyncio import call_later, is_asyncio_available
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_simhash.crawl.connection import CrawlDatabase
-from scrapy_simhash.crawl.jobs import Job
-from scrapy_simhash.crawl.thread import DatabaseThread
+from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
+from scrapy_simhash.crawl.thread import DatabaseThread, Job, is_outage
 from scrapy_simhash.db.lock_wait import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.meeting import Unmodified
 from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+#: Seconds for which claims are gathered for one transaction, which costs as much as several claims
+#: in it: for the first after a pause, and at most, where they keep coming.
+_GATHER_FIRST = 0.01
+_GATHER = 0.08
+#: The same where a callback waits for the verdict on its page.
+_GATHER_PREVIEWS = 0.02
+#: Seconds for which outcomes, which nobody waits for, may wait for a claim to share a transaction.
+_OUTCOMES_WAIT = 0.25
 
 #: How many times the timeout the end of a crawl may take, where others keep the database busy.
 _END_TIMEOUTS = 10
@@ -48,13 +57,28 @@ class Worker:
     """
 
     def __init__(self, connect: Callable[[Liveness], CrawlDatabase], timeout: float) -> None:
-        self._work = DatabaseThread(connect)
-        self.figures, self._breaker = self._work.figures, self._work.breaker
+        self.figures = Figures()
+        self._thread = DatabaseThread(connect, self.figures, self._note)
         self._timeout = timeout
+        #: The jobs that wait, by namespace, and how many of them somebody waits for.
+        self._waiting: defaultdict[str, deque[Job]] = defaultdict(deque)
+        self._asked = 0
+        #: What comes when all jobs are done, and where its result goes.
+        self._last: deque[tuple[Callable[[], object], Future[Any]]] = deque()
+        #: The jobs that the thread does, [] for something else, None for nothing; since when it
+        #: does not show that it works, and whether that was too long.
+        self._doing: list[Job] | None = None
+        self._since = float("-inf")
+        self._hangs = self._is_watched = False
+        self._error: IndexUnavailable | None = None
+        #: The next turn of the thread, when it is, and how long its jobs are gathered.
+        self._turn: Any = None
+        self._turn_at = self._gathered = 0.0
+        self._most = _GATHER
         #: What is left for the end: while the database does not show that it works, and at most.
-        self._left, self._at_most = timeout, _END_TIMEOUTS * timeout
-        self._thread: threading.Thread | None = None
-        self._is_closed = False
+        self._left, self._at_most, self._is_closed = timeout, _END_TIMEOUTS * timeout, False
+
+    # Requests
 
     async def open(self, namespace: str) -> int:
         """Open the database; returns how many claims a namespace holds."""
@@ -63,23 +87,12 @@ class Worker:
     def secret(self) -> bytes:
         """The secret of the database, which must be open."""
         if self.figures.secret is None:
-            raise self._breaker.refusal or IndexUnavailable("it has not been opened yet")
+            raise self.refusal or IndexUnavailable("it has not been opened yet")
         return self.figures.secret
 
     async def claim(self, namespace: str, document: Document) -> Verdict:
         """The verdict on a document. After an error, a claim that comes later is released."""
-        job = Job("claims", namespace, document)
-        answer = cast("Future[Verdict]", job.answer)
-        try:
-            return cast("Verdict", await self._answer(job))
-        except BaseException:
-
-            def release(late: Future[Verdict]) -> None:
-                if not late.cancelled() and not late.exception():
-                    self.release(namespace, late.result())
-
-            answer.add_done_callback(release)
-            raise
+        return cast("Verdict", await self._answer(Job("claims", namespace, document)))
 
     async def meet(self, namespace: str, item: Unmodified) -> Verdict | None:
         """The verdict on an item, if it is unchanged; see :func:`.meet`."""
@@ -87,34 +100,21 @@ class Worker:
 
     async def preview(self, namespace: str, document: Document) -> Verdict:
         """The verdict that a page would get; see :meth:`Index.preview`."""
+        self._most = _GATHER_PREVIEWS
         return cast("Verdict", await self._answer(Job("preview", namespace, document)))
 
     async def remember(self, namespace: str, duplicate: Duplicate) -> None:
         """Record a duplicate; returns when it is committed."""
         await self._answer(Job("duplicates", namespace, duplicate))
 
-    async def _answer(self, job: Job) -> Any:
-        if refusal := self._breaker.refusal:
-            raise refusal
-        self._submit(job)
-        answer = cast("Future[Any]", job.answer)
-        try:
-            return await _wait_while_alive(answer, self._timeout, self.figures.liveness)
-        except TimeoutError:
-            self._breaker.give_up()
-            raise IndexUnavailable(f"no answer within {self._timeout:g} s") from None
-        finally:
-            # Cancels the job only if it is still queued.
-            answer.cancel()
-
     def confirm(self, namespace: str, verdict: Verdict) -> None:
         """Confirm the claim of a verdict as soon as the database can."""
-        self._submit(Job("confirm", namespace, verdict, None))
+        self._put(Job("confirm", namespace, verdict, None))
 
     def release(self, namespace: str, verdict: Verdict) -> None:
         """Release the claim of a verdict, if it has one, as soon as the database can."""
         if verdict.claim is not None:
-            self._submit(Job("release", namespace, verdict, None))
+            self._put(Job("release", namespace, verdict, None))
 
     async def flush(self) -> None:
         """Do all jobs so far, and count the claims.
@@ -122,12 +122,10 @@ class Worker:
         Waits half of the timeout for a database that does not show that it works, and :meth:`close`
         the rest; for one that is busy with others, up to ten times as long.
         """
-        if self._thread is None:
-            return
         started = time.monotonic()
         # close() reports what is wrong with the database.
         with suppress(TimeoutError):
-            await self._pass(Job("count"), self._timeout / 2, self._at_most / 2)
+            await self._finish(self._thread.count, self._timeout / 2, self._at_most / 2)
         spent = time.monotonic() - started
         self._left -= min(spent, self._timeout / 2)
         self._at_most -= spent
@@ -138,50 +136,179 @@ class Worker:
         Takes the arguments of :meth:`CrawlDatabase.close_run`. Returns how many things were found
         to be gone; None if there was no run, or it is not closed.
         """
-        if self._thread is None or self._is_closed:
+        if self._is_closed:
             return None
-        self._is_closed = True
-        started = time.monotonic()
+        # The last attempt to write the outcomes.
+        self._is_closed, self._error, started = True, None, time.monotonic()
+        work = partial(self._thread.close, given, self._waiting)
         try:
-            is_closed = await self._pass(Job("close", argument=given), self._left, self._at_most)
+            return await self._finish(work, self._left, self._at_most)
         except TimeoutError:
-            self._work.abandon()
+            self._thread.abandon()
             logger.error(  # noqa: TRY400 - the traceback is of no use
                 "The index did not close within %.1f s. This run counts as crashed: the next one "
                 "releases its claims",
                 time.monotonic() - started,
             )
             return None
-        return self.figures.removed if is_closed else None
 
-    async def _pass(self, job: Job, timeout: float, at_most: float) -> bool:
-        self._work.jobs.put(job)
-        answer = cast("Future[bool]", job.answer)
+    @property
+    def refusal(self) -> IndexUnavailable | None:
+        """The error for a new request, if the database is unavailable."""
+        if self._hangs:
+            return IndexUnavailable("it has not answered an earlier question yet")
+        return None if self._error is None else _again(self._error)
+
+    async def _answer(self, job: Job) -> Any:
+        if refusal := self.refusal:
+            raise refusal
+        answer = cast("Future[Any]", job.answer)
+        self._put(job)
+        try:
+            return await wait(answer)
+        finally:
+            # Nobody waits for it any more.
+            answer.cancel()
+
+    async def _finish(self, work: Callable[[], T], timeout: float, at_most: float) -> T | None:
+        """Have the thread do something when all jobs are done; None if it was never started."""
+        if not (self._thread.is_started or self._waiting):
+            return None
+        answer: Future[T] = Future()
+        self._last.append((work, answer))
+        self._plan()
         return await _wait_while_alive(answer, timeout, self.figures.liveness, at_most)
 
-    def _submit(self, job: Job) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(
-                target=self._work.run,
-                args=(_thread_safe_call(),),
-                name="simhash",
-                # A database that hangs must not keep the process alive.
-                daemon=True,
-            )
-            self._thread.start()
-        self._work.jobs.put(job)
+    # Turns of the thread
+
+    def _put(self, job: Job) -> None:
+        self._waiting[job.namespace].append(job)
+        self._asked += not job.is_outcome
+        self._plan()
+
+    def _pause(self) -> float | None:
+        """Seconds until the next turn; None if there is nothing to do."""
+        if self._last or self._asked >= BATCH or (self._asked and self.figures.run is None):
+            return 0.0
+        if self._asked:
+            # A thread that sleeps costs nothing; waking it for each job would.
+            before = 0.0 if time.monotonic() > self._turn_at + self._most else self._gathered
+            return min(max(_GATHER_FIRST, 2 * before), self._most)
+        return _OUTCOMES_WAIT if self._waiting and self._error is None else None
+
+    def _plan(self) -> None:
+        """Plan the next turn, unless the thread works: then it is planned when that is done."""
+        if self._doing is not None or (pause := self._pause()) is None:
+            return
+        at = time.monotonic() + pause
+        if self._turn is not None:
+            if at >= self._turn_at:
+                return
+            self._turn.cancel()
+        self._turn_at, self._gathered = at, pause if self._asked else 0.0
+        self._turn = call_later(pause, self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._turn = None
+        self._since = time.monotonic()
+        # Outcomes wait for a database that is away.
+        if self._error is None and (jobs := self._next_jobs()):
+            self._doing = jobs
+            self._thread.put(partial(self._thread.do, jobs), self._done)
+            if not self._is_watched:
+                self._watch(self._timeout)
+        elif self._last:
+            work, answer = self._last.popleft()
+            self._doing = []
+            self._thread.put(work, partial(self._finished, answer))
+
+    def _next_jobs(self) -> list[Job]:
+        """Jobs of one namespace, for one transaction."""
+        while self._waiting:
+            namespace, waiting = next(iter(self._waiting.items()))
+            jobs = [waiting.popleft() for _ in range(min(BATCH, len(waiting)))]
+            del self._waiting[namespace]
+            if waiting:  # the others come first
+                self._waiting[namespace] = waiting
+            self._asked -= sum(not job.is_outcome for job in jobs)
+            if jobs := [job for job in jobs if job.answer is None or not job.answer.cancelled()]:
+                return jobs
+        return []
+
+    def _watch(self, pause: float) -> None:
+        self._is_watched = True
+        call_later(pause, self._look, time.monotonic() + pause)
+
+    def _look(self, expected: float) -> None:
+        """Look whether the thread shows that it works, while it does jobs."""
+        self._is_watched, now = False, time.monotonic()
+        if not self._doing or self._hangs:
+            return
+        if now - expected > _BLOCKED_SECONDS:
+            self._since = now  # it was the event loop that did not answer
+        ends = max(self._since, self.figures.liveness.last) + self._timeout
+        if now < ends:
+            self._watch(ends - now)
+        else:
+            self._hangs = True
+            self._fail(self._doing, IndexUnavailable(f"no answer within {self._timeout:g} s"))
+
+    def _done(self, answers: Sequence[Any]) -> None:
+        """Pass the answers on; what nobody waits for any more is released."""
+        jobs, self._doing, self._hangs = self._doing or [], None, False
+        pairs = list(zip(jobs, answers, strict=True))
+        if again := [job for job, answer in pairs if job.is_outcome and is_outage(answer)]:
+            self._waiting[again[0].namespace].extendleft(reversed(again))
+        for job, answer in pairs:
+            if job.answer is None:
+                continue
+            if not job.answer.done():
+                _resolve(job.answer, answer)
+            elif job.method == "claims" and isinstance(answer, Verdict):
+                self.release(job.namespace, answer)
+        self._note(next(filter(is_outage, answers), None))
+
+    def _finished(self, answer: Future[Any], result: object) -> None:
+        self._doing = None
+        if not answer.done():
+            answer.set_result(result)
+        self._plan()
+
+    def _note(self, error: IndexUnavailable | None) -> None:
+        """Note whether the database is available; while it is not, nobody waits for it."""
+        self._error = error
+        if error is not None:
+            self._fail((), error)
+        self._plan()
+
+    def _fail(self, doing: Sequence[Job], error: IndexUnavailable) -> None:
+        """Answer those who wait with an error. Only outcomes go on waiting."""
+        waiting = [job for jobs in self._waiting.values() for job in jobs]
+        self._waiting.clear()
+        self._asked = 0
+        for job in waiting:
+            if job.is_outcome:
+                self._waiting[job.namespace].append(job)
+        for job in (*doing, *waiting):
+            if job.answer is not None and not job.answer.done():
+                _resolve(job.answer, _again(error))
 
 
-def _thread_safe_call() -> Any:
-    """What any thread may call to have the event loop call a function."""
-    if is_asyncio_available():
-        return asyncio.get_running_loop().call_soon_threadsafe
-    from twisted.internet import reactor  # noqa: PLC0415 - the import installs a reactor
-
-    return reactor.callFromThread
+def _again(error: IndexUnavailable) -> IndexUnavailable:
+    """A new error: the traceback of one grows each time it is raised."""
+    again = type(error)(*error.args)
+    again.__cause__ = error.__cause__
+    return again
 
 
-async def wait(future: Future[T], timeout: float) -> T:
+def _resolve(future: Future[Any], answer: object) -> None:
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)
+
+
+async def wait(future: Future[T], timeout: float | None = None) -> T:
     """The result of a future, which is not cancelled; TimeoutError after `timeout` seconds.
 
     The future must be resolved in the thread of the event loop.
@@ -194,35 +321,30 @@ async def wait(future: Future[T], timeout: float) -> T:
                 waiter.callback(None)
 
         future.add_done_callback(resume)
-        timer = call_later(max(0.0, timeout), resume)
+        timer = None if timeout is None else call_later(max(0.0, timeout), resume)
         try:
             await maybe_deferred_to_future(waiter)
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
     if not future.done():
         raise TimeoutError
     return future.result()
 
 
 async def _wait_while_alive(
-    future: Future[T], timeout: float, liveness: Liveness, at_most: float = math.inf
+    future: Future[T], timeout: float, liveness: Liveness, at_most: float
 ) -> T:
     """The result of a future, as long as the database shows within each timeout that it works.
 
-    Raises TimeoutError after `timeout` seconds without that, or after `at_most` seconds. Time in
-    which the event loop was blocked does not count.
+    Raises TimeoutError after `timeout` seconds without that, or after `at_most` seconds.
     """
-    started = seen = time.monotonic()
-    while True:
-        now = time.monotonic()
-        end = min(max(seen, liveness.last) + timeout, started + at_most)
-        try:
-            return await wait(future, end - now)
-        except TimeoutError:
-            now = time.monotonic()
-            if future.done() or now >= started + at_most:
-                raise
-            if now - end > _BLOCKED_SECONDS:
-                seen = now
-            elif now >= max(seen, liveness.last) + timeout:
-                raise
+    started = time.monotonic()
+    while not future.done():
+        alive = max(started, liveness.last)
+        left = min(alive + timeout, started + at_most) - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        with suppress(TimeoutError):
+            await wait(future, left)
+    return future.result()

@@ -325,27 +325,3 @@ async def test_where_no_new_file_can_be_opened_items_are_stored_unchecked(
     assert "could not be closed" in unclosed
     if comes == "another index":
         assert rows_of(folder / "index.db", "SELECT count(*) FROM simhash_claims") == [(0,)]
-
-
-# The thread of the index
-
-
-@deferred_f_from_coro_f
-async def test_an_error_in_the_queue_costs_nothing(settings, urls, monkeypatch, caplog):
-    from scrapy_simhash.crawl.jobs import JobQueue
-
-    take, failed = JobQueue.take, []
-
-    def fails_at_times(self, idle):
-        # Only with a job in the queue, which must not be lost.
-        if len(failed) < 2 and self._is_asked.wait(30):
-            failed.append(self)
-            raise MemoryError
-        return take(self, idle)
-
-    monkeypatch.setattr(JobQueue, "take", fails_at_times)
-    done = await crawl(PageSpider, settings, urls)
-    assert len(failed) == 2
-    assert groups(done.items) == EVERY
-    assert done.stats.get("failed_open", 0) == 0
-    assert len(error_lines(caplog)) == 1

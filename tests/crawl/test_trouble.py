@@ -244,7 +244,7 @@ async def test_a_crawl_whose_run_is_another_ones_since_a_restoration_stores_ever
     done = await crawl(InPhases, settings, [lambda: None, restore, lambda: None], urls)
     assert done.stats["failed_open"] == 2 * GROUPS
     assert done.reason == "finished"
-    assert caplog.text.count("restored from a backup") == 2
+    assert caplog.text.count("restored from a backup") == 3
     found = "SELECT heartbeats, settled, recovered, closed FROM simhash_runs"
     assert rows_of(database, found) == [(7, 0, None, None)]
 

@@ -12,7 +12,7 @@ import pytest
 from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy.exc import DataError, OperationalError
 
-from scrapy_simhash.crawl.jobs import Job, JobQueue
+from scrapy_simhash.crawl import worker as worker_module
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import BATCH
@@ -57,7 +57,10 @@ class Recorder:
         )
 
     def index(self, namespace):
-        return SimpleNamespace(execute=lambda **asked: self.execute(namespace, **asked))
+        return SimpleNamespace(
+            execute=lambda **asked: self.execute(namespace, **asked),
+            preview=lambda document: Verdict("unique"),
+        )
 
     def execute(self, namespace, *, claims=(), confirm=(), release=(), duplicates=()):
         self.busy = True
@@ -235,7 +238,7 @@ async def test_a_run_whose_outcomes_could_not_be_written_stays_open(worker, sess
     assert session.closed_run is None
     assert session.closed
     assert session.abandoned
-    assert "Outcomes that could not be written: 1. " in caplog.text
+    assert "outcomes that could not be written: 1; " in caplog.text
 
 
 @deferred_f_from_coro_f
@@ -249,7 +252,7 @@ async def test_while_the_database_is_away_nobody_waits_for_it(worker, session):
     assert len(tried) == 1
     await until(lambda: len(session.probes) > 2)
     session.fail = lambda claims: None
-    await until(lambda: worker._breaker.refusal is None)
+    await until(lambda: worker.refusal is None)
     assert (await worker.claim("n", document())).kind == "unique"
     await close(worker)
 
@@ -276,7 +279,7 @@ async def test_while_the_thread_hangs_nobody_waits_for_it_a_second_time(session)
         with pytest.raises(IndexUnavailable, match="earlier"):
             await worker.claim("n", document("b"))
     session.gate.set()
-    await until(lambda: worker._breaker.refusal is None)
+    await until(lambda: worker.refusal is None)
     assert (await worker.claim("n", document("c"))).kind == "unique"
     await close(worker)
     # The late call was made; the others were not even started.
@@ -344,7 +347,7 @@ async def test_a_heartbeat_comes_first_and_clearing_up_last(worker, session):
     so_far = list(done)
     await close(worker)
     done = so_far
-    assert done[:2] == ["batch", "tidy"], "the first opens it"
+    assert done[0] == "batch", "the first opens it"
     assert [name for name in done if name != "beat"] == ["batch", *["tidy"] * 3, "batch", "tidy"]
     assert done[done.index("batch", 1) - 1] == "beat"
 
@@ -416,7 +419,7 @@ async def test_it_is_opened_again_after_it_could_not_be_opened(session):
         await worker.claim("n", document())
     assert worker.figures.run is None
     await until(lambda: worker.figures.run == 1)
-    await until(lambda: worker._breaker.refusal is None)
+    await until(lambda: worker.refusal is None)
     assert (await worker.claim("n", document())).kind == "unique"
     await close(worker)
 
@@ -475,86 +478,85 @@ async def test_without_work_no_database_is_opened():
 # What is done together
 
 
-def test_what_is_there_is_taken_up_to_one_that_is_last():
-    asked = JobQueue()
-    jobs, last = [Job("claims", "n", document(name)) for name in "abc"], Job("count")
-    for job in (*jobs[:2], last, jobs[2]):
-        asked.put(job)
-    assert asked.take(5) == (jobs[:2], last)
-    assert asked.take(5) == (jobs[2:], None)
-    assert asked.take(0) == ([], None)
-
-
-def test_outcomes_are_taken_with_a_claim_and_before_one_that_is_last():
-    asked, last = JobQueue(), Job("count")
-    outcomes = [
-        Job("confirm", "n", claimed(1)),
-        Job("release", "n", claimed(2)),
-        Job("confirm", "n", claimed(3)),
-    ]
-    one, other = (Job("claims", "n", document(name)) for name in "ab")
-    for job in (*outcomes[:2], one, outcomes[2]):
-        asked.put(job)
-    assert asked.take(5) == ([*outcomes[:2], one, outcomes[2]], None)
-    for job in (other, *outcomes, last):
-        asked.put(job)
-    assert asked.take(5) == ([other, *outcomes], last)
-    assert asked.take(0) == ([], None)
-
-
 @pytest.fixture
-def slept(hasty, monkeypatch):
-    """The seconds for which a queue gathers jobs, as in a crawl; nobody sleeps."""
+def turns(monkeypatch):
+    """The seconds until each turn of the thread, as they are planned in a crawl."""
     seconds: list[float] = []
-    monkeypatch.setattr("scrapy_simhash.crawl.jobs._GATHER", 0.08)
-    monkeypatch.setattr("scrapy_simhash.crawl.jobs.time.sleep", seconds.append)
+    monkeypatch.setattr("scrapy_simhash.crawl.worker._GATHER", 0.08)
+    later = worker_module.call_later
+
+    def noted(pause, call, *given):
+        if call.__name__ == "_take_turn":
+            seconds.append(pause)
+        return later(0 if call.__name__ == "_take_turn" else pause, call, *given)
+
+    monkeypatch.setattr("scrapy_simhash.crawl.worker.call_later", noted)
     return seconds
 
 
 @pytest.mark.parametrize(
-    ("method", "seconds"),
-    [("claims", [0.01, 0.02, 0.04, 0.08, 0.08]), ("preview", [0.01, 0.02, 0.02, 0.02, 0.02])],
+    ("ask", "seconds"),
+    [("claim", [0.01, 0.02, 0.04, 0.08, 0.08]), ("preview", [0.01, 0.02, 0.02, 0.02, 0.02])],
 )
-def test_claims_are_gathered_for_longer_while_they_keep_coming(slept, method, seconds):
-    asked, job = JobQueue(), Job(method, "n", document("a"))
+@deferred_f_from_coro_f
+async def test_claims_are_gathered_for_longer_while_they_keep_coming(session, turns, ask, seconds):
+    worker = Worker(lambda liveness: session, timeout=5)
+    await worker.claim("n", document())
+    turns.clear()
+    worker._turn_at = float("-inf")
     for _ in seconds:
-        asked.put(job)
-        assert asked.take(5) == ([job], None)
-    assert slept == seconds
+        await getattr(worker, ask)("n", document())
+    assert turns == seconds
     # After a pause.
-    assert asked.take(0.1) == ([], None)
-    asked.put(job)
-    asked.take(5)
-    assert slept == [*seconds, 0.01]
+    await asyncio.sleep(0.2)
+    await worker.claim("n", document())
+    assert turns == [*seconds, 0.01]
+    await close(worker)
 
 
-def test_nothing_is_gathered_where_a_whole_transaction_is_there(slept):
-    asked, jobs = (
-        JobQueue(),
-        [Job("claims", "n", document(str(number))) for number in range(2 * BATCH)],
-    )
-    for job in jobs:
-        asked.put(job)
-    assert asked.take(5)[0] == jobs
-    assert slept == []
+@deferred_f_from_coro_f
+async def test_nothing_is_gathered_where_a_whole_transaction_is_there(session, turns):
+    worker = Worker(lambda liveness: session, timeout=5)
+    await worker.claim("n", document())
+    turns.clear()
+    asked = [asyncio.ensure_future(worker.claim("n", document())) for _ in range(2 * BATCH)]
+    await asyncio.gather(*asked)
+    assert [len(call.claims) for call in session.calls] == [1, BATCH, BATCH]
+    assert min(turns) == 0.0
+    await close(worker)
 
 
-def test_the_thread_is_not_woken_for_outcomes(monkeypatch):
-    monkeypatch.setattr("scrapy_simhash.crawl.jobs._OUTCOMES_WAIT", 0.3)
-    asked, taken, begun = JobQueue(), [], threading.Event()
-    wait, woken = asked._is_asked.wait, []
+@deferred_f_from_coro_f
+async def test_outcomes_wait_for_a_claim_and_not_for_long(session, turns):
+    worker = Worker(lambda liveness: session, timeout=5)
+    await worker.claim("n", document())
+    turns.clear()
+    worker.confirm("n", claimed(1))
+    worker.release("n", claimed(2))
+    assert turns == [0.25]
+    await worker.claim("n", document())
+    assert (session.calls[-1].confirm, session.calls[-1].release) == ([1], [2])
+    await close(worker)
 
-    def noted(timeout):
-        begun.set()
-        woken.append(wait(timeout))
-        return woken[-1]
 
-    monkeypatch.setattr(asked._is_asked, "wait", noted)
-    thread = threading.Thread(target=lambda: taken.extend(asked.take(5)[0]))
-    thread.start()
-    begun.wait()
-    for number in range(20):
-        asked.put(Job("confirm", "n", claimed(number)))
-    thread.join()
-    assert [job.argument.claim.id for job in taken] == list(range(20))
-    assert woken == [False]
+@deferred_f_from_coro_f
+async def test_a_look_up_that_fails_harms_no_claim(session):
+    """What is committed has been answered, whatever comes after it."""
+    index = session.index("n")
+
+    def fails(document):
+        raise ValueError("a damaged row")
+
+    session.index = lambda namespace: SimpleNamespace(execute=index.execute, preview=fails)
+    worker = Worker(lambda liveness: session, timeout=5)
+    session.gate.clear()
+    asked = [
+        asyncio.ensure_future(getattr(worker, ask)("n", document(name)))
+        for ask, name in (("claim", "a"), ("preview", "p"), ("claim", "b"))
+    ]
+    await asyncio.sleep(0.1)
+    session.gate.set()
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    await close(worker)
+    assert [type(answer) for answer in answers] == [Verdict, ValueError, Verdict]
+    assert [call.claims for call in session.calls if call.claims] == [["a", "b"]]

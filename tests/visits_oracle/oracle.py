@@ -26,7 +26,7 @@ OLD = ("unchanged", "moved")
 
 
 class Told(NamedTuple):
-    """What is reported of an item: new, changed, moved, unchanged or copy; and whether it is stored.
+    """What an item is: new, changed, moved, unchanged or copy; and whether it is stored.
 
     `origin` is the former URL of what moved or changed, `back` whether it was missing or gone.
     """
