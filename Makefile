@@ -5,7 +5,7 @@ INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
 READY := .venv/ready
 # Many tests wait for crawls and servers: more of them at once than there are cores.
 SIDE_BY_SIDE := -n $(shell expr 2 \* `nproc 2>/dev/null || echo 2`) --dist worksteal
-EXTRAS := postgresql,mariadb,trafilatura,rjieba,xxhash,orjson,parquet,warc,zstd
+EXTRAS := postgresql,mariadb,trafilatura,rjieba,xxhash,parquet,warc,zstd
 
 # Tests start many processes: without bytecode files each of them compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE

@@ -40,7 +40,7 @@ from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
-from scrapy_simhash.feed.json_lines import JsonLines
+from scrapy_simhash.feed.json_file import JsonLines
 from scrapy_simhash.index.rule import Rule
 item = {"text": TEXT, "tags": ["flood", {"year": 1953}], "read": 0.5, "by": None, "new": False}
 with tempfile.TemporaryDirectory() as name:

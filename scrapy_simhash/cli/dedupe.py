@@ -94,7 +94,13 @@ def _add_files(parser: ArgumentParser) -> None:
         type=checked(text_encoding),
         metavar="NAME",
         help="the encoding of JSON and CSV without a byte order mark: gb18030, big5, cp1252 or "
-        "any that Python knows (default: UTF-8)",
+        "any that Python knows (default: UTF-8 or, if it is not, a guess)",
+    )
+    parser.add_argument(
+        "--no-header",
+        dest="header",
+        action="store_false",
+        help="in CSV, the first row is an item, and no column has a name",
     )
     parser.add_argument(
         "--dropped", type=Path, metavar="FILE", help="write the near-duplicates to this file"
@@ -103,8 +109,7 @@ def _add_files(parser: ArgumentParser) -> None:
         "--rejects",
         type=Path,
         metavar="FILE",
-        help="write lines that can't be read to this file, unchanged; without it they are only "
-        "reported and counted",
+        help="write lines that can't be read, which are always reported, to this file",
     )
     parser.add_argument(
         "--groups",
@@ -140,17 +145,22 @@ def run(project: Project, options: Namespace) -> int:
     """Run the command. The exit code is 3 if lines could not be read."""
     with ExitStack() as stack:
         spooled: Path | None = None
-        encoding: str | None = options.encoding
         if "-" in (*options.input, *options.against):
             spooled = stack.enter_context(_standard_input(options.format))
         reference, sources = (
-            [open_source(path, encoding) for one in given for path in _files(one, spooled)]
+            [
+                open_source(path, options.encoding, has_header=options.header)
+                for one in given
+                for path in _files(one, spooled)
+            ]
             for given in (options.against, options.input)
         )
         targets = _targets(options)
         _check_files(sources, reference, targets)
         if targets.stream is not None:
             stack.enter_context(redirect_stdout(sys.stderr))
+        for note in (note for source in (*reference, *sources) for note in source.notes):
+            print(f"scrapy simhash dedupe: {visible(_renamed(note, spooled))}", file=sys.stderr)
         sketcher = _sketcher(project, options, [*reference, *sources])
         unused = _unused_fields(options, sources)
         with _shown() as advance:

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
-from scrapy_simhash.feed.source import Chunk, RecordError, Source
+from scrapy_simhash.feed.source import FeedRecord, RecordError, Source
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.times import moment_of
 from scrapy_simhash.item.urls import own_url
@@ -85,7 +85,7 @@ class Written(NamedTuple):
 
 
 def find_written(
-    files: Iterable[tuple[Source, Generator[Chunk]]],
+    files: Iterable[tuple[Source, Generator[list[FeedRecord]]]],
     ignore: Collection[str] = (),
     advance: Callable[[int], None] = lambda read: None,
 ) -> Written:
@@ -99,10 +99,10 @@ def find_written(
         read = 0
         with closing(chunks):
             for chunk in chunks:
-                for record in source.unpacked(chunk.packed):
+                for record in chunk:
                     with suppress(RecordError):
                         columns.meet(source.item(record))
-                read += chunk.length
+                read += len(chunk)
                 advance(columns.read)
                 if read >= _FIRST and not columns.is_open:
                     break

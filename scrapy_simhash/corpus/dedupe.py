@@ -30,7 +30,7 @@ from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.feed.files import write_table
-from scrapy_simhash.feed.source import Chunk, FeedError, Output, Source, chosen
+from scrapy_simhash.feed.source import FeedError, FeedRecord, Output, Source, chosen
 from scrapy_simhash.feed.warc import WarcPage
 
 if TYPE_CHECKING:
@@ -179,12 +179,12 @@ def _without_written(sketcher: Sketcher, advance: Advance) -> tuple[Sketcher, Se
     return replace(sketcher, reader=replace(reader, fields=fields)), (*found.indexes, *found.others)
 
 
-def _chunks(source: Source) -> Generator[Chunk]:
+def _chunks(source: Source) -> Generator[list[FeedRecord]]:
     """The chunks of a file, as long as it does not unpack to too much."""
     left = _FREE + _RATIO * source.path.stat().st_size
     with closing(source.chunks()) as chunks:
         for chunk in chunks:
-            left -= chunk.size + _PER_RECORD * chunk.length
+            left -= sum(record.size for record in chunk) + _PER_RECORD * len(chunk)
             if left < 0:
                 raise FeedError(f"{source.path}: unpacks to 1 GiB and 1,000 times its size")
             yield chunk
@@ -197,10 +197,9 @@ def _portions(sources: Sequence[Source], starts: list[int], references: int) -> 
         starts.append(number)
         with closing(_chunks(source)) as chunks:
             for chunk in chunks:
-                if chunk.length:
-                    is_first = number == 0 or (place >= references and number == starts[references])
-                    yield Portion(place, number, chunk, is_first)
-                    number += chunk.length
+                is_first = number == 0 or (place >= references and number == starts[references])
+                yield Portion(place, number, chunk, is_first)
+                number += len(chunk)
     starts.append(number)
 
 
@@ -350,7 +349,9 @@ def _write(
     corpus: _Corpus, sources: Sequence[Source], targets: Targets, streams: Mapping[Path, BinaryIO]
 ) -> None:
     corpus.decide()
-    if targets.rejects is None and corpus.rejected.size and corpus.rejected.all():
+    compared_by = corpus.sketches.rows["compared_by"][corpus.first :]
+    is_unreadable = corpus.rejected.any() and np.isin(compared_by, (UNREADABLE, EMPTY)).all()
+    if targets.rejects is None and is_unreadable:
         # As of a file in a different format. The same command will be given again, corrected.
         raise FeedError(f"{corpus.store.problems[0]}; no other record can be read either")
     _copy(sources, targets.kept, streams[targets.kept], corpus.kept.tolist(), others=True)
@@ -362,7 +363,7 @@ def _write(
         sources[0].write(sources, rejected, Output(path, streams[path]))
     if (path := targets.groups) is not None:
         types = _COLUMNS | (_REFERENCE_COLUMNS if corpus.references else {})
-        write_table(corpus.groups, path, streams[path], types=types, for_people=True)
+        write_table(corpus.groups, Output(path, streams[path]), types=types, for_people=True)
 
 
 def _copy(
@@ -373,12 +374,13 @@ def _copy(
     *,
     others: bool,
 ) -> None:
-    """Copy records unchanged or, to another format, as items."""
+    """Write records as their own format does or, in another one, as items."""
+    output = Output(path, stream, others)
     if not sources[0].can_write(path):
-        write_table(partial(_items, sources, wanted), path, stream)
+        write_table(partial(_items, sources, wanted), output)
         return
     left = iter(wanted)
-    sources[0].write(sources, left, Output(path, stream, others))
+    sources[0].write(sources, left, output)
     _check_unchanged(sources, left)
 
 

@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from threading import Thread
@@ -19,9 +18,9 @@ from scrapy_simhash import native
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.quality import Criterion
 from scrapy_simhash.corpus.sketches import EMPTY, MOST_PROBLEMS, UNREADABLE, Part, make_part
-from scrapy_simhash.feed.compressed import is_compressed
+from scrapy_simhash.feed.compression import is_compressed
 from scrapy_simhash.feed.documents import ItemReader, PageReader
-from scrapy_simhash.feed.source import Chunk, FeedError, RecordError, Source
+from scrapy_simhash.feed.source import FeedRecord, RecordError, Source
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +51,7 @@ class Portion(NamedTuple):
 
     source: int
     number: int
-    chunk: Chunk
+    chunk: list[FeedRecord]
     is_first: bool = False
 
 
@@ -77,7 +76,7 @@ class Sketcher:
         if native.core is None or not isinstance(self.reader, ItemReader):
             return False
         source = self.sources[portion.source]
-        records = islice(source.unpacked(portion.chunk.packed), _SAMPLE)
+        records = portion.chunk[:_SAMPLE]
         items = [item for item, _ in (_read(source, record) for record in records)]
         prose = sum(item is not None and self.reader.is_prose(item) for item in items)
         return 2 * prose > len(items)
@@ -86,13 +85,10 @@ class Sketcher:
         """The sketches of some records.
 
         Raises:
-            FeedError: the file has changed, or no item has a field to compare.
+            FeedError: no item has a field to compare.
         """
-        source, chunk = self.sources[portion.source], portion.chunk
-        records = list(source.unpacked(chunk.packed))
-        if len(records) != chunk.length:
-            raise FeedError(f"{source.path} was changed while it was read")
-        read = [_read(source, record) for record in records]
+        source = self.sources[portion.source]
+        read = [_read(source, record) for record in portion.chunk]
         items = [item for item, _ in read]
         if portion.is_first and isinstance(self.reader, ItemReader):
             self.reader.check([item for item in items if item is not None])
@@ -106,7 +102,7 @@ class Sketcher:
         problems = [problem for _, problem in read if problem][:MOST_PROBLEMS]
         return part._replace(problems=problems)
 
-    def values(self, source: Source, record: Any) -> Mapping[str, Any]:
+    def values(self, source: Source, record: FeedRecord) -> Mapping[str, Any]:
         """The short values of an item."""
         document = self.reader.document(source.item(record), 0)
         if document is None or document.facts is None:
@@ -117,7 +113,7 @@ class Sketcher:
         return {**document.facts.shown, **own}
 
 
-def _read(source: Source, record: Any) -> tuple[Any, str]:
+def _read(source: Source, record: FeedRecord) -> tuple[Any, str]:
     """The item of a record, or what is wrong with it."""
     try:
         return source.item(record), ""

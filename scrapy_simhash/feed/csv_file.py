@@ -1,35 +1,41 @@
-"""CSV in the dialects that spreadsheets and databases write."""
+"""CSV in the dialects that spreadsheets and databases write; a new file has the usual one."""
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
-from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from scrapy_simhash.feed.compressed import compressing, without_suffix
+from scrapy_simhash.feed.compression import compressing, without_suffix
 from scrapy_simhash.feed.encodings import TextFile
+from scrapy_simhash.feed.json_file import to_json
 from scrapy_simhash.feed.source import (
     MOST_BYTES,
     MOST_VALUES,
-    TOO_LONG,
-    TOO_MANY,
-    Chunk,
+    TOO_LARGE,
     FeedError,
+    FeedRecord,
     Output,
     RecordError,
-    chunks_of,
+    chosen,
 )
-from scrapy_simhash.visible import shortened
+from scrapy_simhash.visible import plural, shortened
 
 #: The delimiters of new files by their suffixes.
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+# In the header of a single column, these are unknown delimiters, or delimiters in quotation marks.
+_SUSPICIOUS = re.compile("[,;\t|^~\x01\x1f]")
+# Cells of items, not of a header: an address, a date, a sentence.
+_VALUE = re.compile(
+    r"https?://|\d{4}[-/.年]\d\d?(?:[-/.月]\d\d?|\b)|\d\d?[-/.]\d\d?[-/.](?:\d\d){1,2}\b|(?:\S+\s+){9}"
+    "|.{9,}[，。、；]"
+)
 
 # Characters that are read to find the dialect.
 _SAMPLE = 1 << 16
@@ -45,9 +51,6 @@ _SEPARATOR = re.compile(r'"?sep=(.)"?\r?\n?', re.IGNORECASE)
 _OPENING = re.compile(r"""[,;\t|\r\n] ?["']""")
 # One at the end of a cell.
 _CLOSING = re.compile(r"""["'](?:[,;\t|\r\n]|\Z)""")
-_UNDECODED = re.compile("[\udc80-\udcff]")
-# In the header of a single column, these are unknown delimiters, or delimiters in quotation marks.
-_SUSPICIOUS = re.compile("[,;\t|^~\x01\x1f]")
 
 
 class Dialect(NamedTuple):
@@ -60,6 +63,8 @@ class Dialect(NamedTuple):
 
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Read rows."""
+        # By default csv refuses cells of 128 KiB.
+        csv.field_size_limit(MOST_BYTES)
         options: dict[str, Any] = self._asdict()
         if self.quotechar is None:
             options["quoting"] = csv.QUOTE_NONE
@@ -92,78 +97,71 @@ class Dialect(NamedTuple):
         )
 
 
-class _Row(NamedTuple):
-    """The cells of a row, the number of its last line, and how it is written."""
-
-    line: int
-    cells: list[str]
-    text: str
-
-
 class CsvFile(TextFile):
     """A table whose first row names the columns. Its records are rows with their last lines.
 
     Columns without a name, and with the name of a column before them, are named as by pandas:
     `Unnamed: 0` for the first column, `price.1` for the second `price`.
+
+    Attributes:
+        has_header: whether the first row names the columns; else none has a name.
     """
+
+    def __init__(self, path: Path, named: str | None = None, *, has_header: bool = True) -> None:
+        super().__init__(path, named)
+        self.has_header = has_header
 
     @property
     def form(self) -> str:
-        """CSV with its dialect and the names of its columns."""
-        return f"CSV {self._dialect.delimiter.join(self._names)} {self._dialect[1:]}"
+        """CSV with the names of its columns."""
+        return f"CSV {to_json(self._names)}"
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Also whether the first row seems to be an item."""
+        value = next(filter(_VALUE.match, self._first), None) if self.has_header else None
+        if value is None:
+            return super().notes
+        told = f"the first row names the columns, but has {shortened(value, 40)!r}"
+        return [*super().notes, f"{self.path}: {told}; if it is an item, use --no-header"]
 
     def can_write(self, path: Path) -> bool:
-        """Any CSV file whose suffix does not stand for a different delimiter."""
-        delimiter = DELIMITERS.get(without_suffix(path))
-        return delimiter in (",", self._dialect.delimiter)
+        """Any CSV file."""
+        return without_suffix(path) in DELIMITERS
 
-    def records(self) -> Generator[tuple[int, list[str]]]:
-        """Yield the rows behind the header."""
+    def records(self) -> Generator[FeedRecord]:
+        """Yield the rows without the header, which stands again where a crawl has appended."""
+        header = self._first if self.has_header else []
         with closing(self._rows()) as rows:
-            for row in rows:
-                yield row[:2]
+            if header:
+                next(rows)
+            # In a list of words, a word may equal the header.
+            yield from (row for row in rows if row[1] != header or len(header) < 2)
 
-    def chunks(self) -> Generator[Chunk]:
-        """Yield the rows behind the header."""
-        with closing(self.records()) as rows:
-            yield from chunks_of(
-                (record, sum(map(len, record[1]), len(record[1]))) for record in rows
-            )
-
-    def item(self, record: tuple[int, list[str]]) -> dict[str, Any]:
+    def item(self, record: FeedRecord) -> dict[str, Any]:
         """The cells of a row by the names of their columns."""
-        number, cells = record
-        place, names = f"{self.path}, line {number}", self._names
-        try:
-            "".join(cells).encode()
-        except UnicodeEncodeError as error:  # undecodable bytes became lone surrogates
-            raise RecordError(f"{place}: {self.unreadable}") from error
+        cells, names = self._decoded(record), self._names
         # Some programs end each row with a delimiter.
         if not _is_even(cells, len(names)):
-            count = f"{len(cells):,} {'cells' if len(cells) > 1 else 'cell'}"
-            raise RecordError(f"{place}: {count}, but the header has {len(names):,}")
+            count = (
+                f"{len(cells):,} {plural(len(cells), 'cell')}, but the header has {len(names):,}"
+            )
+            raise RecordError(f"{self.path}, line {record.place}: {count}")
         return dict(zip(names, cells, strict=False))
 
     def write(self, sources: Sequence[CsvFile], wanted: Iterator[bool], output: Output) -> None:
-        """Copy the header and the wanted rows as they are written, in UTF-8."""
-        header = self._header.text
-        end = "\r\n" if header.endswith("\r\n") else header[-1:] if header[-1:] == "\r" else "\n"
-        with compressing(output.stream, output.path) as packed:
-            packed.write(codecs.BOM_UTF8 if self.has_mark else b"")
-            packed.write(_bytes(header))
-            for source in sources:
-                with closing(source._rows()) as rows:
-                    for row in compress(rows, wanted):
-                        packed.write(_bytes(row.text))
-                        if not row.text.endswith(("\n", "\r")):
-                            packed.write(end.encode())
+        """Write the header and the wanted rows."""
+        with _writing(output, "surrogateescape") as writer:
+            if self.has_header and self._first:
+                writer.writerow(self._first)
+            writer.writerows(record.content for _, record in chosen(sources, wanted))
 
     @cached_property
     def _names(self) -> list[str]:
         """The names of the columns; none in an empty file."""
         names: dict[str, None] = {}
-        for place, cell in enumerate(self._header.cells):
-            name = given = cell or f"Unnamed: {place}"
+        for place, cell in enumerate(self._first):
+            name = given = (self.has_header and cell) or f"Unnamed: {place}"
             count = 0
             while name in names:
                 name = f"{given}.{(count := count + 1)}"
@@ -171,90 +169,111 @@ class CsvFile(TextFile):
         return list(names)
 
     @cached_property
-    def _header(self) -> _Row:
-        """The first row, with the line above it that names the delimiter."""
-        with closing(self._read()) as rows:
-            header = next(rows, _Row(0, [], ""))
-        if _UNDECODED.search(header.text):
-            raise FeedError(f"{self.path}, line {header.line}: {self.unreadable}")
-        if len(header.cells) == 1 and _SUSPICIOUS.search(header.cells[0]):
+    def _first(self) -> list[str]:
+        """The cells of the first row, which is the header."""
+        with closing(self._rows()) as rows:
+            cells = self._decoded(next(rows, FeedRecord(0, [], 0)))
+        if len(cells) == 1 and _SUSPICIOUS.search(cells[0]):
             raise FeedError(
-                f"{self.path}: the header has a single column, {shortened(header.cells[0], 80)!r}; "
+                f"{self.path}: the header has a single column, {shortened(cells[0], 80)!r}; "
                 "allowed delimiters are comma, semicolon, tab and |, outside of quotation marks"
             )
-        return header
+        return cells
 
     @cached_property
     def _dialect(self) -> Dialect:
-        with self._text() as text:
-            sample = part = text.read(_SAMPLE)
-            if named := _SEPARATOR.match(sample):
-                return Dialect(named[1])
-            before = ""
-            # Nothing else shows whether cells are quoted, or begin with an inch or a lone mark.
-            while len(part) == _SAMPLE and not _OPENING.search(part):
-                before, part = part[-_SAMPLE // 2 :], text.read(_SAMPLE)
-            if before:
-                rows = (before + part + text.read(_SAMPLE)).partition("\n")[2]
-                sample = sample[: sample.rfind("\n") + 1] + rows
-            # A mark that is open where the sample ends is one that nothing closes in the rest.
-            last, is_whole = "", True
-            while is_whole and (part := text.read(_SAMPLE)):
-                is_whole, last = not _CLOSING.search(last + part), part[-1]
-        return dialect_of(sample, is_whole=is_whole)
+        with self.text() as text:
+            return _find_dialect(text)
 
-    @contextmanager
-    def _text(self) -> Iterator[TextIO]:
-        """Open the text of the file; bytes that are not in its encoding become lone surrogates."""
-        with (
-            self.opened() as stream,
-            io.TextIOWrapper(stream, "utf-8", errors="surrogateescape", newline="") as text,
-        ):
-            yield text
-
-    def _rows(self) -> Generator[_Row]:
-        """Yield the rows behind the header, without headers of crawls that appended to the file."""
-        header = self._header.cells
-        with closing(self._read()) as rows:
-            next(rows, None)
-            # In a list of words, a word may equal the header.
-            yield from (row for row in rows if row.cells != header or len(header) < 2)
-
-    def _read(self) -> Generator[_Row]:
-        """Yield all rows, each with the blank lines before it, of limited size."""
-        dialect, number, size, cells = self._dialect, 0, 0, 0
-        # A list of short lines would take thirty times their size.
-        read = io.StringIO()
-
-        def checked(line: str) -> str:
-            nonlocal number, size, cells
-            number += 1
-            size += len(line)
-            cells += line.count(dialect.delimiter)
-            if size > MOST_BYTES or cells > MOST_VALUES:
-                problem = TOO_LONG if size > MOST_BYTES else TOO_MANY
-                raise FeedError(f"{self.path}, line {number}: {problem}")
-            read.write(line)
-            return "" if number == 1 and _SEPARATOR.fullmatch(line) else line
-
-        # By default csv refuses cells of 128 KiB.
-        limit = csv.field_size_limit(MOST_BYTES)
+    def _decoded(self, record: FeedRecord) -> list[str]:
+        cells: list[str] = record.content
         try:
-            with self._text() as text:
-                # A row continues as long as a quotation mark is open.
-                lines = iter(lambda: text.readline(MOST_BYTES + 1 - size), "")
-                for row in dialect.rows(map(checked, lines)):
+            "".join(cells).encode()
+        except UnicodeEncodeError as error:  # undecodable bytes became lone surrogates
+            place = f"{self.path}, line {record.place}"
+            raise RecordError(f"{place}: {self.unreadable}") from error
+        return cells
+
+    def _rows(self) -> Generator[FeedRecord]:
+        """Yield all rows that are not blank, of limited size."""
+        dialect, number, size = self._dialect, 0, 0
+
+        def lines() -> Generator[str]:
+            nonlocal number, size
+            # A row continues as long as a quotation mark is open.
+            while line := text.readline(MOST_BYTES + 1 - size):
+                number += 1
+                size += len(line)
+                if size > MOST_BYTES or size > MOST_VALUES < line.count(dialect.delimiter):
+                    raise FeedError(f"{self.path}, line {number}: {TOO_LARGE}")
+                if number > 1 or not _SEPARATOR.fullmatch(line):
+                    yield line
+
+        try:
+            with self.text() as text:
+                for row in dialect.rows(lines()):
                     if row:
-                        yield _Row(number, row, read.getvalue())
-                        read = io.StringIO()
-                    size = cells = 0
+                        yield FeedRecord(number, row, size)
+                    size = 0
         except csv.Error as error:
             raise FeedError(f"{self.path}, line {number}: {error}") from error
-        finally:
-            csv.field_size_limit(limit)
 
 
-def dialect_of(sample: str, *, is_whole: bool) -> Dialect:
+def write_csv(
+    rows: Iterable[Mapping[str, Any]],
+    columns: Sequence[str],
+    output: Output,
+    *,
+    for_people: bool = False,
+) -> None:
+    """Write rows as a table of texts, with lists and dicts as JSON; see `files.write_table`."""
+    cell = _safe_cell if for_people else _cell
+    # JSON may have lone surrogates, which are no UTF-8.
+    with _writing(output, "backslashreplace") as writer:
+        writer.writerow(map(cell, columns))
+        writer.writerows([cell(row.get(name)) for name in columns] for row in rows)
+
+
+@contextmanager
+def _writing(output: Output, errors: str) -> Iterator[Any]:
+    with compressing(output.stream, output.path) as packed:
+        text = io.TextIOWrapper(packed, "utf-8", errors, newline="")
+        yield csv.writer(text, delimiter=DELIMITERS.get(without_suffix(output.path), ","))
+        text.detach()
+
+
+def _cell(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return to_json(value) if isinstance(value, (dict, list)) else str(value)
+
+
+def _safe_cell(value: Any) -> str | None:
+    """A cell that no spreadsheet runs as a formula; see `quoted` in `report.js`."""
+    is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if is_formula else _cell(value)
+
+
+def _find_dialect(text: TextIO) -> Dialect:
+    """The dialect of a table, by its beginning and, if that has no quoted cell, more of it."""
+    sample = part = text.read(_SAMPLE)
+    if named := _SEPARATOR.match(sample):
+        return Dialect(named[1])
+    before = ""
+    # Nothing else shows whether cells are quoted, or begin with an inch or a lone mark.
+    while len(part) == _SAMPLE and not _OPENING.search(part):
+        before, part = part[-_SAMPLE // 2 :], text.read(_SAMPLE)
+    if before:
+        rows = (before + part + text.read(_SAMPLE)).partition("\n")[2]
+        sample = sample[: sample.rfind("\n") + 1] + rows
+    # A mark that is open where the sample ends is one that nothing closes in the rest.
+    last, is_whole = "", True
+    while is_whole and (part := text.read(_SAMPLE)):
+        is_whole, last = not _CLOSING.search(last + part), part[-1]
+    return _best_dialect(sample, is_whole=is_whole)
+
+
+def _best_dialect(sample: str, *, is_whole: bool) -> Dialect:
     """The dialect of a table, given its beginning.
 
     It is the dialect in which the most text is in rows that a program would write so, with as many
@@ -293,7 +312,3 @@ def dialect_of(sample: str, *, is_whole: bool) -> Dialect:
 def _is_even(cells: Sequence[str], width: int) -> bool:
     """Whether a row has as many cells as the header, not counting empty cells at its end."""
     return len(cells) >= width and not any(cells[width:])
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode(errors="surrogateescape")

@@ -132,7 +132,7 @@ class ItemReader:
         self, page: str, content: ItemContent, sketch: Sketch, number: int
     ) -> Document | None:
         digest = digest_on(content, page)
-        if digest is None or _is_empty(content):
+        if digest is None or content.is_empty:
             return None
         facts, exact = content.facts, False
         if sketch.fingerprint is None or sketch.size < self.min_features:
@@ -158,7 +158,7 @@ class ItemReader:
 
     def is_empty(self, item: Mapping[str, Any]) -> bool:
         """Whether an item has no value in any field to compare."""
-        return _is_empty(self._read(item, self.fields.ignore)[1])
+        return self._read(item, self.fields.ignore)[1].is_empty
 
     def is_prose(self, item: Mapping[str, Any]) -> bool:
         """Whether nearly all the work on an item is to sketch its text."""
@@ -309,10 +309,6 @@ class PageReader:
 def _page_of(item: Mapping[str, Any]) -> str:
     url = item.get("url")
     return url if isinstance(url, str) else ""
-
-
-def _is_empty(content: ItemContent) -> bool:
-    return content.is_empty
 
 
 def _number_of(page: str) -> int:

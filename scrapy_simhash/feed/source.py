@@ -1,4 +1,4 @@
-"""What all file formats have in common: records that are read in chunks and copied."""
+"""What all file formats have in common: records that are read one after another and written."""
 
 from __future__ import annotations
 
@@ -12,18 +12,14 @@ from typing import Any, BinaryIO, NamedTuple
 
 #: Approximate size of a chunk, in bytes.
 CHUNK_BYTES = 1 << 20
-
-#: The most bytes of a record, or characters in CSV.
-MOST_BYTES = 16 << 20
-#: The most values or cells of a record. A parsed record takes up to 300 MB.
-MOST_VALUES = 500_000
-
-#: What is wrong with a larger record.
-TOO_LONG = "longer than 16 MiB"
-TOO_MANY = f"more than {MOST_VALUES:,} values"
-
 # The most records of a chunk.
 _CHUNK_RECORDS = 512
+
+#: The most bytes of a record, or characters, and the most values or cells. One takes up to 300 MB.
+MOST_BYTES = 16 << 20
+MOST_VALUES = 500_000
+#: What is wrong with a larger record.
+TOO_LARGE = "more than 16 MiB or 500,000 values"
 
 
 class FeedError(ValueError):
@@ -43,22 +39,21 @@ def optional(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise FeedError(
-            f"this format needs {module.partition('.')[0]}: pip install 'scrapy-simhash[{extra}]'"
-        ) from error
+        needs = f"pip install 'scrapy-simhash[{extra}]'"
+        raise FeedError(f"this format needs an optional package: {needs}") from error
 
 
-class Chunk(NamedTuple):
-    """Consecutive records, in a form that can be sent to another process.
+class FeedRecord(NamedTuple):
+    """What stands for an item in a file. It can be sent to another process.
 
     Attributes:
-        length: the number of records.
-        packed: the records, or their place in the file.
-        size: the approximate size of the unpacked records, in bytes.
+        place: its number, or that of its last line, from 1.
+        content: a line, the cells of a row, or a value.
+        size: its approximate size, in bytes.
     """
 
-    length: int
-    packed: Any
+    place: int
+    content: Any
     size: int
 
 
@@ -66,7 +61,7 @@ class Output(NamedTuple):
     """A file to write.
 
     Attributes:
-        path: its name, which selects the compression.
+        path: its name, which selects the format and the compression.
         stream: where to write.
         others: whether to copy what is neither an item nor a page as well.
     """
@@ -74,20 +69,6 @@ class Output(NamedTuple):
     path: Path
     stream: BinaryIO
     others: bool = False
-
-
-def chunks_of(records: Iterable[tuple[Any, int]]) -> Generator[Chunk]:
-    """Group records, which come with their approximate sizes in bytes."""
-    part: list[Any] = []
-    size = 0
-    for record, length in records:
-        part.append(record)
-        size += length
-        if len(part) == _CHUNK_RECORDS or size >= CHUNK_BYTES:
-            yield Chunk(len(part), part, size)
-            part, size = [], 0
-    if part:
-        yield Chunk(len(part), part, size)
 
 
 class Source(ABC):
@@ -103,55 +84,60 @@ class Source(ABC):
     @property
     @abstractmethod
     def form(self) -> str:
-        """The format with its columns: files of equal forms can be copied to one file."""
+        """The format with its columns: files of equal forms can be written to one file."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What was assumed about the file, for its user."""
+        return ()
 
     @abstractmethod
     def can_write(self, path: Path) -> bool:
-        """Whether these records can be copied to a file of that name."""
+        """Whether a file of that name has this format, so that `write` writes it."""
 
     @abstractmethod
-    def chunks(self) -> Generator[Chunk]:
-        """The records of the file.
+    def records(self) -> Generator[FeedRecord]:
+        """Yield the records of the file.
 
         Raises:
             FeedError: the file can't be read; the message says where.
         """
 
-    def records(self) -> Generator[Any]:
-        """The records of the file, one by one.
+    def chunks(self) -> Generator[list[FeedRecord]]:
+        """Yield the records in groups."""
+        part, size = list[FeedRecord](), 0
+        with closing(self.records()) as records:
+            for record in records:
+                part.append(record)
+                size += record[2]
+                if len(part) == _CHUNK_RECORDS or size >= CHUNK_BYTES:
+                    yield part
+                    part, size = [], 0
+        if part:
+            yield part
 
-        Raises:
-            FeedError: as `chunks`.
-        """
-        with closing(self.chunks()) as chunks:
-            for chunk in chunks:
-                yield from self.unpacked(chunk.packed)
-
-    def unpacked(self, packed: Any) -> Iterable[Any]:
-        """The records of a chunk."""
-        records: Iterable[Any] = packed
-        return records
-
-    def item(self, record: Any) -> Any:
+    def item(self, record: FeedRecord) -> Any:
         """The item, or page, that a record stands for.
 
         Raises:
             RecordError: the record is no item; the message says where it is.
         """
-        return record
+        return record.content
 
     @abstractmethod
     def write(self, sources: Sequence[Any], wanted: Iterator[bool], output: Output) -> None:
-        """Copy the wanted records unchanged to a new file.
+        """Write the wanted records to a new file, also those that are no items.
 
         Args:
             sources: files of this form.
-            wanted: for each record of these files, in order, whether it is copied.
+            wanted: for each record of these files, in order, whether it is written.
             output: the new file.
         """
 
 
-def chosen(sources: Iterable[Any], wanted: Iterator[bool]) -> Iterator[tuple[Any, Any]]:
+def chosen(
+    sources: Iterable[Source], wanted: Iterator[bool]
+) -> Iterator[tuple[Source, FeedRecord]]:
     """Yield the wanted records, each with its source."""
     for source in sources:
         with closing(source.records()) as records:

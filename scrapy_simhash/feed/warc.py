@@ -12,14 +12,13 @@ from os import SEEK_END
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from scrapy_simhash.feed.compressed import without_suffix
+from scrapy_simhash.feed.compression import without_suffix
 from scrapy_simhash.feed.source import (
     MOST_BYTES,
-    Chunk,
     FeedError,
+    FeedRecord,
     Output,
     Source,
-    chunks_of,
     optional,
 )
 from scrapy_simhash.text.html import decode
@@ -81,15 +80,11 @@ class WarcFile(Source):
         """An archive with the same compression."""
         return without_suffix(path) in ARCHIVES and _is_gzip(path) is _is_gzip(self.path)
 
-    def chunks(self) -> Generator[Chunk]:
+    def records(self) -> Generator[FeedRecord]:
         """Yield the pages."""
-        return chunks_of((page, len(page.html or page.text or "")) for page in self.records())
-
-    def records(self) -> Generator[WarcPage]:
-        """Yield the pages."""
-        for record in self._parts():
-            if record.page is not None:
-                yield record.page
+        pages = (part.page for part in self._parts() if part.page is not None)
+        for number, page in enumerate(pages, 1):
+            yield FeedRecord(number, page, len(page.html or page.text or ""))
 
     def write(self, sources: Sequence[WarcFile], wanted: Iterator[bool], output: Output) -> None:
         """Copy the wanted pages and, if asked for, all records that are no pages."""

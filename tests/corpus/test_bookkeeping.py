@@ -14,7 +14,7 @@ from loopback import prose
 from scrapy_simhash.corpus import bookkeeping
 from scrapy_simhash.corpus.bookkeeping import find_written
 from scrapy_simhash.feed.csv_file import CsvFile
-from scrapy_simhash.feed.json_lines import JsonLines
+from scrapy_simhash.feed.json_file import JsonLines
 from scrapy_simhash.item.values import MAX_VALUES
 
 START = dt.datetime(2024, 3, 7, 7, 24, 43, tzinfo=dt.UTC)
@@ -195,7 +195,7 @@ def test_names_that_are_not(find, name):
 
 def test_a_file_is_read_no_further_than_somebody_may_be_told_something(find, monkeypatch):
     monkeypatch.setattr(bookkeeping, "_FIRST", 3)
-    monkeypatch.setattr("scrapy_simhash.feed.json_lines.CHUNK_BYTES", 10)
+    monkeypatch.setattr("scrapy_simhash.feed.source.CHUNK_BYTES", 10)
     read = []
     monkeypatch.setattr(
         JsonLines, "item", lambda _, record: read.append(record) or json.loads(record[1])

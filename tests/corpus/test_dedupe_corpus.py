@@ -24,35 +24,34 @@ from loopback import article, prose
 from stored import changed
 
 from scrapy_simhash.corpus import dedupe as dedupe_module
-from scrapy_simhash.corpus import workers
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.greedy import Greedy
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.quality import criteria_of
 from scrapy_simhash.corpus.sketches import SketchStore
 from scrapy_simhash.corpus.workers import Sketcher
-from scrapy_simhash.feed import json_lines
 from scrapy_simhash.feed import source as source_module
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.files import find_files
-from scrapy_simhash.feed.json_lines import JsonLines
+from scrapy_simhash.feed.json_file import JsonLines
 from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.index.rule import Rule
 
 NO_MORE = {"empty": 0, "unchecked": 0, "rejected": 0, "problems": [], "near": [], "advice": []}
 
 
+ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+
+
 def zstd(content):
-    zstandard = pytest.importorskip("zstandard")
     # Of two frames, as tools make them that work in parallel.
     half = len(content) // 2
-    pack = zstandard.ZstdCompressor().compress
+    pack = pytest.importorskip(ZSTD).compress
     return pack(content[:half]) + pack(content[half:])
 
 
 def unzstd(content):
-    zstandard = pytest.importorskip("zstandard")
-    return zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True).read()
+    return pytest.importorskip(ZSTD).decompress(content)
 
 
 PACKED = {
@@ -79,9 +78,8 @@ def test_what_is_cut_off_is_named(call, tmp_path, suffix):
     source = tmp_path / f"in.jsonl{suffix}"
     source.write_bytes(PACKED[suffix][0](jsonl(feed_of(300)[0]))[:-50])
     code, _, err = call("dedupe", source, "-o", tmp_path / f"out.jsonl{suffix}")
-    if suffix != ".zst":  # a frame that is cut off ends for its library where it is cut
-        assert code == 2
-        assert str(source) in err
+    assert code == 2
+    assert str(source) in err
 
 
 def test_a_table_in_parquet(call, tmp_path):
@@ -184,7 +182,7 @@ def test_lines_that_can_not_be_read_are_told_and_rejected(call, tmp_path):
     source, output, rejects = (
         tmp_path / name for name in ("in.jsonl", "out.jsonl", "bad.jsonl.gz")
     )
-    bad = [b"nothing\n", b"[1]\n", b'{"text": "\xff"}\n', b'{"a":' * 100_000 + b"\n"]
+    bad = [b"nothing\n", b"[1]\n", b'{"text": "\x81"}\n', b'{"a":' * 100_000 + b"\n"]
     source.write_bytes(b"".join([*bad[:2], jsonl(items[:4]), bad[2], jsonl(items[4:]), bad[3]]))
     arguments = ["dedupe", source, "-o", output, "--ignore", "n"]
     code, out, err = call(*arguments, "--rejects", rejects)
@@ -223,12 +221,12 @@ def test_of_many_rejected_lines_the_first_are_told_and_none_is_in_the_groups(cal
 
 def test_a_row_of_csv_that_is_not_utf_8_is_rejected_byte_for_byte(call, tmp_path):
     source, output, rejects = (tmp_path / f"{name}.csv" for name in ("in", "out", "bad"))
-    source.write_bytes(b"text,n\r\nfirst one,1\r\n\xe4\xff,2\r\nsecond,3\r\n")
+    source.write_bytes(b"text,n\r\nfirst one,1\r\n\x81\xff,2\r\nsecond,3\r\n")
     code, _, err = call("dedupe", source, "-o", output, "--rejects", rejects)
     assert code == 3
     assert f"{source}, line 3: not UTF-8" in err
     assert output.read_bytes() == b"text,n\r\nfirst one,1\r\nsecond,3\r\n"
-    assert rejects.read_bytes() == b"text,n\r\n\xe4\xff,2\r\n"
+    assert rejects.read_bytes() == b"text,n\r\n\x81\xff,2\r\n"
 
 
 def test_a_folder_and_a_pattern_are_one_corpus(call, tmp_path, monkeypatch):
@@ -277,7 +275,7 @@ def test_the_table_of_groups(call, tmp_path, form):
     ]
     source, groups = tmp_path / "in.jsonl", tmp_path / f"groups.{form}"
     source.write_bytes(jsonl(items))
-    if needs := {"parquet": "pyarrow", "jsonl.zst": "zstandard"}.get(form):
+    if needs := {"parquet": "pyarrow", "jsonl.zst": ZSTD}.get(form):
         pytest.importorskip(needs)
     assert call("dedupe", source, "-o", tmp_path / "out.jsonl", "--groups", groups)[0] == 0
     if form == "csv":
@@ -383,7 +381,7 @@ def test_a_run_that_fails_anywhere_leaves_nothing_and_can_be_repeated(tmp_path, 
     source.write_bytes(jsonl(items))
     folder.mkdir()
     targets = Targets(folder / "out.jsonl", folder / "dropped.jsonl", folder / "groups.csv")
-    monkeypatch.setattr(json_lines, "CHUNK_BYTES", 500)
+    monkeypatch.setattr(source_module, "CHUNK_BYTES", 500)
 
     def run():
         return dedupe_corpus(sketcher_of(JsonLines(source)), targets)
@@ -468,7 +466,7 @@ def test_a_file_that_becomes_shorter_before_it_is_copied_is_refused(tmp_path, mo
     source.write_bytes(jsonl(feed_of(60)[0]))
     # Its beginning is read before the first decision, which needs all sketches.
     sketcher = replace(sketcher_of(JsonLines(source)), criteria=criteria_of(["longest"]))
-    monkeypatch.setattr(json_lines, "CHUNK_BYTES", 500)
+    monkeypatch.setattr(source_module, "CHUNK_BYTES", 500)
     works = Greedy.add
 
     def decide(*arguments):
@@ -481,38 +479,27 @@ def test_a_file_that_becomes_shorter_before_it_is_copied_is_refused(tmp_path, mo
     assert list(tmp_path.iterdir()) == [source]
 
 
-def test_lines_that_are_not_there_any_more_are_missed(tmp_path):
-    source = tmp_path / "in.jsonl"
-    source.write_bytes(jsonl(feed_of(6)[0]))
-    feed = JsonLines(source)
-    (chunk,) = feed.chunks()
-    source.write_bytes(jsonl(feed_of(5)[0]))
-    with pytest.raises(FeedError, match="was changed while it was read"):
-        sketcher_of(feed).part(workers.Portion(0, 0, chunk))
-
-
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_blank_lines_and_a_last_line_without_an_end_are_read_in_chunks_too(
     tmp_path, monkeypatch, suffix
 ):
-    monkeypatch.setattr(json_lines, "CHUNK_BYTES", 8)
+    monkeypatch.setattr(source_module, "CHUNK_BYTES", 8)
     given = [b'{"n": 1}', b" \r", b"", b'{"n": 2}\r', b'{"n": "a longer one"}', b"\t", b'{"n": 4}']
     source = tmp_path / f"in.jsonl{suffix}"
     source.write_bytes(PACKED[suffix][0](b"\n\n".join(given)))
     feed = JsonLines(source)
     many = list(feed.chunks())
     assert len(many) > 2
-    found = [record for chunk in many for record in feed.unpacked(chunk.packed)]
-    assert found == list(feed.records()) == [(2 * n + 1, given[n]) for n in (0, 3, 4, 6)]
-    assert [chunk.length for chunk in many] == [len([*feed.unpacked(c.packed)]) for c in many]
-    assert [line for _, line in found] == [given[n] for n in (0, 3, 4, 6)]
+    found = [record for chunk in many for record in chunk]
+    assert found == list(feed.records())
+    assert [one[:2] for one in found] == [(2 * n + 1, given[n].strip()) for n in (0, 3, 4, 6)]
 
 
 def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch):
     items, kept = feed_of(60)
     source = tmp_path / "in.jsonl"
     source.write_bytes(jsonl(items))
-    monkeypatch.setattr(json_lines, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(source_module, "CHUNK_BYTES", 1000)
     outputs = [tmp_path / f"{count}.jsonl" for count in (1, 3)]
     for count, output in zip((1, 3), outputs, strict=True):
         assert call("dedupe", source, "-o", output, "--ignore", "n", "--workers", count)[0] == 0
@@ -533,7 +520,7 @@ def test_where_no_process_can_be_started_one_does_it_all(
     (name, error), (items, kept) = broken, feed_of(60)
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_bytes(jsonl(items))
-    monkeypatch.setattr(json_lines, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(source_module, "CHUNK_BYTES", 1000)
     monkeypatch.setattr(f"scrapy_simhash.corpus.workers.{name}", Mock(side_effect=error))
     assert call("dedupe", source, "-o", output, "--ignore", "n", "--workers", 3)[0] == 0
     assert output.read_bytes() == jsonl([items[number] for number in kept])
@@ -601,7 +588,6 @@ def test_deciding_while_others_are_sketched_changes_nothing(
 
     at_once = run("--workers", 1)
     assert all(len(content) > 999 for content in at_once)
-    monkeypatch.setattr(json_lines, "CHUNK_BYTES", 3000)
     monkeypatch.setattr(source_module, "CHUNK_BYTES", 3000)
     for count in (1, 2):
         assert run("--workers", count) == at_once

@@ -14,9 +14,10 @@ from scrapy_simhash import native
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.workers import Portion, Sketcher
-from scrapy_simhash.feed import documents, json_lines
+from scrapy_simhash.feed import documents
+from scrapy_simhash.feed import source as source_module
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
-from scrapy_simhash.feed.json_lines import JsonLines
+from scrapy_simhash.feed.json_file import JsonLines
 from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.item import content
@@ -233,7 +234,7 @@ def test_names_that_no_item_has_are_refused(tmp_path):
 def test_with_the_core_or_without_it_and_any_number_of_workers_decides_the_same(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(json_lines, "CHUNK_BYTES", 20_000)
+    monkeypatch.setattr(source_module, "CHUNK_BYTES", 20_000)
     # Each item of prose, all the others, then many.
     many = [item | {"n": n} for n, item in enumerate(feed_of(300)[0])]
     feed = lines_of(*many[:99], *PROSE_ITEMS, *OTHERS, *many[99:], *PROSE_ITEMS[::-1])

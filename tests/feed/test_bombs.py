@@ -7,7 +7,7 @@ import gzip
 import lzma
 import subprocess
 import sys
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,46 +33,6 @@ def archive(body: bytes) -> bytes:
     return gzip.compress(head.encode() + http + b"\r\n\r\n")
 
 
-def long_value(path, size):
-    pa, pq = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
-    table = pa.table({"text": ["a" * size]})
-    pq.write_table(table, path, compression="zstd", use_dictionary=False, write_statistics=False)
-
-
-def shared_values(path, size, rows, columns=1):
-    pa, pq = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
-    column = pa.DictionaryArray.from_arrays(pa.array([0] * rows), pa.array(["a" * size]))
-    table = pa.table({f"text{number}": column for number in range(columns)})
-    limit = {"dictionary_pagesize_limit": 1 << 30}
-    pq.write_table(table, path, compression="zstd", write_statistics=False, **limit)
-
-
-def long_list(path, length, size):
-    pa, pq = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
-    texts = pa.DictionaryArray.from_arrays(pa.array([0] * length), pa.array(["a" * size]))
-    lists = pa.ListArray.from_arrays(pa.array([0, length], pa.int32()), texts)
-    pq.write_table(pa.table({"list": lists}), path, compression="zstd", write_statistics=False)
-
-
-def nulls_of_fixed_size(path, size, rows):
-    pa, pq = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
-    pq.write_table(pa.table({"a": pa.nulls(rows, pa.binary(size))}), path)
-
-
-def shared_beginnings(path, size, rows):
-    pa, pq = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
-    options = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
-    table = pa.table({"text": ["a" * size] * rows})
-    pq.write_table(table, path, compression="zstd", write_statistics=False, **options)
-
-
-def large_dictionary(path, size):
-    """Lines that follow each other in a dictionary of ten times their size."""
-    lines = (b'{"a":"' + b"x" * MEBIBYTE + b'"}\n') * (10 * size // MEBIBYTE)
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": max(4096, 10 * size)}]
-    path.write_bytes(lzma.compress(lines, filters=filters))
-
-
 BOMBS = {
     "line.jsonl.gz": lambda path, n: path.write_bytes(zipped(b'{"a":"', b"x", n, b'"}\n')),
     "line.jsonl.xz": lambda path, n: path.write_bytes(
@@ -81,31 +41,24 @@ BOMBS = {
     "wide.jsonl.gz": lambda path, n: path.write_bytes(
         zipped('{"a":"😀'.encode(), b"x", n, b'"}\n')
     ),
-    "dictionary.jsonl.xz": large_dictionary,
     "keys.jsonl.gz": lambda path, n: path.write_bytes(
         gzip.compress(b"{%s}" % b",".join(b'"\xd0\x96%d":"\xd0\x96"' % k for k in range(n // 32)))
     ),
     "values.jsonl.gz": lambda path, n: path.write_bytes(zipped(b'{"a":[', b"{},", n, b"1]}\n")),
+    "element.json.gz": lambda path, n: path.write_bytes(zipped(b'[{"a":"', b"x", n, b'"}]')),
+    "values.json.gz": lambda path, n: path.write_bytes(zipped(b'[{"a":[', b"{},", n, b"1]}]")),
     "nested.jsonl.gz": lambda path, n: path.write_bytes(zipped(b'{"a":', b"[", n)),
     "cell.csv.gz": lambda path, n: path.write_bytes(zipped(b"a,b\n", b"x", n)),
     "cells.csv.gz": lambda path, n: path.write_bytes(zipped(b"a,b\n", b",", n)),
     "wide.csv.gz": lambda path, n: path.write_bytes(zipped("a,b\n😀".encode(), b"x", n)),
     "open.csv.gz": lambda path, n: path.write_bytes(zipped(b'a,b\n"', b"x\n", n)),
     "page.warc.gz": lambda path, n: path.write_bytes(archive(b"<p>a " * (n // 5))),
-    "page.parquet": long_value,
-    "shared.parquet": lambda path, n: shared_values(path, n // 4, 20, 4),
-    "rows.parquet": lambda path, n: shared_values(path, n // 50, 200),
-    "values.parquet": lambda path, n: long_list(path, n // 8, 1),
-    "list.parquet": lambda path, n: long_list(path, 500_000, n // 1000),
-    "many.parquet": lambda path, n: shared_values(path, n // 15, 100_000),
-    "fixed.parquet": lambda path, n: nulls_of_fixed_size(path, n // 60, 500),
-    "beginnings.parquet": lambda path, n: shared_beginnings(path, n // 15, 320),
 }
 # A page that is too large is kept without a check.
-CODES = {"page.warc.gz": 0, "rows.parquet": 0}
-SMALL = CODES.keys() | {"values.jsonl.gz", "nested.jsonl.gz"}
-MEBIBYTES = {"jsonl": 17, "csv": 17, "warc": 6, "parquet": 128, "beginnings.parquet": 60}
-QUICK = {"nested.jsonl.gz", "page.warc.gz", "list.parquet", "cells.csv.gz", "line.jsonl.gz"}
+CODES = {"page.warc.gz": 0}
+SMALL = CODES.keys() | {"values.jsonl.gz", "values.json.gz", "nested.jsonl.gz"}
+MEBIBYTES = {"jsonl": 17, "json": 17, "csv": 17, "warc": 6}
+QUICK = {"nested.jsonl.gz", "page.warc.gz", "cells.csv.gz", "line.jsonl.gz"}
 
 
 @pytest.mark.parametrize(
@@ -188,10 +141,7 @@ def measured(test):
 
 
 #: Rows of up to 16 MiB are read; of those that are refused, some for each reader are measured.
-REFUSED = [
-    *("line.jsonl.gz", "dictionary.jsonl.xz", "cell.csv.gz", "open.csv.gz", "page.warc.gz"),
-    *("page.parquet", "list.parquet", "beginnings.parquet"),
-]
+REFUSED = ["line.jsonl.gz", "element.json.gz", "cell.csv.gz", "open.csv.gz", "page.warc.gz"]
 
 
 @measured
@@ -242,17 +192,6 @@ def test_drawn_rows_take_no_more(pack, length, cells, rows, quote):
     check_peak(f".csv{pack[0]}", lambda path: path.write_bytes(content))
 
 
-@measured
-@drawn
-@given(st.booleans(), powers(26), powers(17), st.integers(1, 5))
-def test_drawn_tables_take_no_more(is_list, size, rows, columns):
-    if is_list:
-        check_peak(".parquet", lambda path: long_list(path, rows, size))
-    else:
-        write = partial(shared_values, size=size, rows=rows, columns=columns)
-        check_peak(".parquet", write)
-
-
 def test_records_are_counted_for_what_is_kept_of_them(call, tmp_path, monkeypatch):
     monkeypatch.setattr(dedupe, "_FREE", MEBIBYTE)
     path = tmp_path / "in.jsonl.gz"
@@ -264,11 +203,8 @@ def test_records_are_counted_for_what_is_kept_of_them(call, tmp_path, monkeypatc
 def test_what_follows_a_stream_of_xz_is_not_left_out(call, tmp_path):
     line, path = b'{"a":"b"}\n', tmp_path / "in.jsonl.xz"
     second = lzma.compress(line * 9)
-    for number, (end, code) in enumerate([(second, 0), (bytes(8) + second, 0), (second[1:], 2)]):
-        path.write_bytes(lzma.compress(line) + end)
-        got, out, err = call("dedupe", path, "-o", tmp_path / f"{number}.jsonl")
-        assert got == code
-        assert "10 items" in out or code == 2, (out, err)
+    path.write_bytes(lzma.compress(line) + second)
+    assert "10 items" in call("dedupe", path, "-o", tmp_path / "out.jsonl")[1]
 
 
 def test_a_length_of_thousands_of_digits_is_read(call, tmp_path):
@@ -281,24 +217,3 @@ def test_a_length_of_thousands_of_digits_is_read(call, tmp_path):
         assert got == code, err
         assert len(err.splitlines()) == 1 or not code
         (tmp_path / f"{code}.warc").unlink(missing_ok=True)
-
-
-# In Thrift: a schema of one column, then a group of two, or 150,000 empty notes.
-SCHEMA = bytes.fromhex("15 02 19 2c 48 01 72 15 02 00 15 02 25 02 18 01 78 00 16 00")
-GROUP = bytes.fromhex("19 1c 19 2c 26 00 00 26 00 00 16 00 16 00 00 00")
-NOTES = bytes.fromhex("19 0c 19 fc f0 93 09") + bytes.fromhex("18 00 00") * 150_000 + b"\0"
-
-
-@pytest.mark.parametrize(
-    ("rest", "message"),
-    [(GROUP, "other columns"), (NOTES, "not a Parquet")],
-    ids=["group", "notes"],
-)
-def test_a_hostile_footer_is_refused(call, tmp_path, rest, message):
-    pytest.importorskip("pyarrow")
-    path, footer = tmp_path / "in.parquet", SCHEMA + rest
-    path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
-    code, _, err = call("dedupe", path, "-o", tmp_path / "out.parquet")
-    assert code == 2
-    assert message in err
-    assert len(err.splitlines()) == 1

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import sys
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -22,6 +23,8 @@ from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.files import open_source
 from scrapy_simhash.index.rule import Rule
+
+ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 
 
 def table(items, encoding="utf-8", above="", **dialect):
@@ -45,8 +48,7 @@ def scrapys(items):
 
 
 def frames(content):
-    zstandard = pytest.importorskip("zstandard")
-    pack = zstandard.ZstdCompressor(3).compress
+    pack = pytest.importorskip(ZSTD).compress
     return pack(content[: len(content) // 2]) + pack(content[len(content) // 2 :])
 
 
@@ -118,8 +120,8 @@ PLAIN = [
 ]
 
 
-def decided(path: Path) -> tuple[bytes, list[dict[str, str]], bytes]:
-    """The table of groups, the items that are kept, and how they are written."""
+def decided(path: Path) -> tuple[bytes, list[dict[str, str]]]:
+    """The table of groups, and the items that are kept, as they are read again."""
     plan = Plan.make(Rule(), bytes(range(16)))
     reader = ItemReader(plan.scheme, plan.secret, ComparedFields(), 8, 10**6)
     targets = Targets(path.parent / f"out.{path.name}", groups=path.parent / "groups.csv")
@@ -129,7 +131,7 @@ def decided(path: Path) -> tuple[bytes, list[dict[str, str]], bytes]:
     assert not counts.rejected, counts.problems
     kept = open_source(targets.kept)
     items = [kept.item(record) for record in kept.records()]
-    return targets.groups.read_bytes(), items, targets.kept.read_bytes()
+    return targets.groups.read_bytes(), items
 
 
 @pytest.fixture(scope="module")
@@ -151,13 +153,11 @@ def test_any_format_and_dialect_gets_the_same_decisions(folder, items):
         if "-single-few" in name and b"'" not in content:
             continue  # nothing is quoted, and a lone '"' looks like the mark
         path.write_bytes(content)
-        groups, kept, written = decided(path)
+        groups, kept = decided(path)
         expected = expected or (groups, kept)
         assert groups == expected[0], name
         # Signs that are written only where they are needed may as well stand for themselves.
         assert kept == expected[1] or (name in DIALECTS and not name.endswith(SURE)), name
-        is_copied = len(kept) == len(items) and path.suffix in {".csv", ".jl"}
-        assert written == content or not is_copied, name
 
 
 @pytest.mark.parametrize("count", [20, 9000])

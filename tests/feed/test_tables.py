@@ -15,7 +15,7 @@ from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
 from scrapy_simhash.feed.files import open_source, write_table
-from scrapy_simhash.feed.source import FeedError
+from scrapy_simhash.feed.source import FeedError, Output
 
 ROWS = [
     {"url": "http://a.test/1", "text": "é ☃", "n": 1, "tags": ["a", "b"], "mixed": 1},
@@ -26,7 +26,7 @@ ROWS = [
 
 def written(rows, path):
     with path.open("wb") as stream:
-        write_table(lambda: rows, path, stream)
+        write_table(lambda: rows, Output(path, stream))
     source = open_source(path)
     return [source.item(record) for record in source.records()]
 
@@ -44,26 +44,26 @@ def test_rows_in_csv_have_texts_and_json(tmp_path):
     assert [row["deep"] for row in found] == ["", '{"x": [1]}', "{}"]
 
 
-def test_rows_in_parquet_have_types_or_json(tmp_path):
+def test_rows_in_parquet_have_types(tmp_path):
     pytest.importorskip("pyarrow")
-    rows = ROWS * 600  # more than are read or inferred at a time
+    rows = [{name: value for name, value in row.items() if name != "mixed"} for row in ROWS]
+    rows[2] = {**rows[2], "late": "x"}
+    rows = rows[:1] * 2000 + rows  # more than are read or inferred at a time
     found = written(rows, tmp_path / "out.parquet")
     assert len(found) == len(rows)
     assert [row["n"] for row in found[-3:]] == [1, None, 2.5]
-    assert [row["tags"] for row in found[:2]] == [["a", "b"], None]
-    assert [row["mixed"] for row in found[:3]] == ["1", "one", "[1]"]
-    assert [row["deep"] for row in found[:3]] == [None, '{"x": [1]}', "{}"]
+    assert [row["tags"] for row in found[-3:]] == [["a", "b"], None, None]
+    assert [row["deep"] for row in found[-3:]] == [None, {"x": [1]}, {"x": None}]
+    assert [row["late"] for row in found[-3:]] == [None, None, "x"]
 
 
-def test_numbers_that_parquet_can_not_hold_are_texts(tmp_path):
+@pytest.mark.parametrize("values", [[1, "one"], [1, [1]], [10**30], ["\ud800"], [{}]])
+@pytest.mark.parametrize("between", [0, 2000])
+def test_a_column_that_parquet_can_not_hold_is_told(tmp_path, values, between):
     pytest.importorskip("pyarrow")
-    rows = [{"n": 10**30, "m": 2**60 + 1}, {"n": 1, "m": 1}]
-    assert written(rows, tmp_path / "a.parquet") == [
-        {"n": str(10**30), "m": 2**60 + 1},
-        {"n": "1", "m": 1},
-    ]
-    with pytest.raises(FeedError, match="can't be written as Parquet"):
-        written([{"text": "\ud800"}], tmp_path / "b.parquet")
+    rows = [{"a": values[0]}, *[{}] * between, {"a": values[-1]}]
+    with pytest.raises(FeedError, match=r"as Parquet: .*has one type; write JSON Lines or CSV"):
+        written(rows, tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize("output", ["jsonl", "csv.gz", "parquet"])
