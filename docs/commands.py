@@ -37,7 +37,7 @@ to the text of the item, each with characters to copy, characters to remove, and
 
 #: What the names of a record mean.
 NAMES = {
-    "status": "`dropped`, `skipped`, `stored anyway`, `unchanged`, or `kept` although the texts "
+    "status": "`dropped`, `stored anyway`, `unchanged`, or `kept` although the texts "
     "are similar; in `changes`: `new`, `changed`, `moved`, `removed`, `back`",
     "url": "of the item",
     "original": "the URL of the stored item that it was compared with; of a moved item, its "

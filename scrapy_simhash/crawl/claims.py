@@ -77,16 +77,6 @@ class Claims:
         names_group = verdict.kind == "duplicate" and self.settings.group_field is not None
         return names_group or self.settings.leaves_out(verdict)
 
-    async def preview(self, namespace: str, document: Document) -> Verdict:
-        """The verdict that a page would get, without a claim."""
-        verdict = await self.worker.preview(namespace, document)
-        self.errors.note_answer()
-        if (match := verdict.match) is None:
-            return verdict
-        original = self._open.get((namespace, match.claim))
-        is_stored = await self._wait_for(original) if original else not match.pending
-        return verdict if is_stored else Verdict("unique")
-
     async def _wait_for(self, original: TrackedItem) -> bool | None:
         """Whether an item in flight is stored in the end; None if the pipelines stall."""
         self.stats.count("in_flight_waits")

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class SimhashSpiderMiddleware:
-    """Passes on the output of callbacks; with "skip" it does not run those of duplicate pages."""
+    """Passes on the output of callbacks; with "skip" without the requests of duplicate pages."""
 
     def __init__(self, deduplicator: Deduplicator) -> None:
         self._deduplicator = deduplicator

@@ -29,7 +29,6 @@ from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.crawl.revisit import Revisits
 from scrapy_simhash.crawl.scrapy_internals import (
     counted_as_load,
-    is_lazy,
     release_tree,
     watch_closing,
     watch_items,
@@ -38,7 +37,7 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.snapshot import Snapshot
 from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem
-from scrapy_simhash.crawl.tracking import Page, TrackedItem, Tracker, is_item
+from scrapy_simhash.crawl.tracking import Page, TrackedItem, Tracker
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.meeting import Unmodified
@@ -122,35 +121,23 @@ class Deduplicator:
     async def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the output of a callback, recording which page each item came from."""
         page = self._tracker.open(response)
-        is_known = self._settings.on_duplicate == "skip" and await self._is_known(page)
-        if is_known:
-            self._stats.count("pages/skipped")
-            if is_lazy(response, self._crawler.spider):
-                # The callback has not run: it is a generator, and nobody asked for its output.
-                return
-            # It has run, and its items get their own verdicts.
-            self._stats.count("pages/skipped_after_callback")
+        held, holds = list[Request](), self._settings.on_duplicate == "skip"
         if self.revisits is not None:
             self.revisits.begin(page, response)
         has_links = False
         async for output in self._tracker.follow(page, result):
             has_links |= isinstance(output, Request)
-            if not is_known or is_item(output):
+            if holds and isinstance(output, Request):
+                held.append(output)
+            else:
                 yield output
         if self.revisits is not None:
             self.revisits.end(page, has_links=has_links)
-
-    async def _is_known(self, page: Page) -> bool:
-        """Whether a page is a duplicate to be skipped, and has been recorded as one."""
-        with self._errors:
-            document = self._documents.of_page(page)
-            if isinstance(document, str):
-                return False
-            verdict = await self._claims.preview(page.namespace, document)
-            if self._settings.leaves_out(verdict):
-                self._stats.count_verdict(page.url, verdict)
-                return await self._record(page, document, verdict)
-        return False
+        if held and await self._tracker.is_copy(page):
+            self._stats.count("pages/skipped")
+            held.clear()
+        for request in held:
+            yield request
 
     async def process(self, item: Any) -> Any:
         """Return the item if it is to be stored; NearDuplicateItem is raised to drop it."""
@@ -158,6 +145,8 @@ class Deduplicator:
         drop: NearDuplicateItem | None = None
         with self._errors:
             drop = await self._check(tracked, snapshot)
+        verdict = tracked.verdict
+        tracked.page.note_copy(drop is not None and verdict is not None and verdict.kind != "same")
         if drop is not None:
             raise drop
         item = snapshot.take()
@@ -254,8 +243,8 @@ class Deduplicator:
     ) -> bool:
         """Record a duplicate in the index; whether it may be dropped, as that is committed."""
         match = cast("Match", verdict.match)
-        # With "skip" the item of a page that was not skipped is dropped here.
-        action = "same" if verdict.kind == "same" else self._settings.on_duplicate
+        stays = self._settings.on_duplicate == "report"
+        action = "same" if verdict.kind == "same" else "report" if stays else "drop"
         duplicate = Duplicate(document, match, action, since=verdict.since)
         budget = self._settings.quarantine
         with self._errors:

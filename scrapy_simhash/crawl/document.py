@@ -127,21 +127,6 @@ class DocumentMaker:
         if settings.text_budget and (document.text or document.values):
             document.packed = pack_text(document.text or "", document.values)
 
-    def of_page(self, page: Page) -> Document | Reason:
-        """The document of a page whose items are not known yet, or why it has none."""
-        if reason := _left_out(page):
-            return reason
-        with self.stats.spent("text_seconds"):
-            says = PageText(page, self.settings, self._secret, self._since)
-            content = says.content
-            if isinstance(content, str):
-                return content
-            document = Document(
-                _NO_SKETCH, page.key, page.url, download=page.download, text=content.text
-            )
-            document.facts, document.page_sketch = says.facts, content.page_sketch
-        return self._add_sketch(document, page) or document
-
     def _read(self, item: Any, page: Page, says: PageText) -> ItemContent:
         settings = self.settings
         fields = None if settings.fields is None else settings.fields.of(item)
@@ -191,13 +176,6 @@ class DocumentMaker:
         if not content.text:
             return None
         document.text = content.text
-        if has_page and page.has_one_item and settings.on_duplicate == "skip":
-            # The next such page is compared before its items are known.
-            main = says.content
-            if not isinstance(main, str):
-                document.facts = content.facts.joined(says.facts)
-                document.page_sketch = main.page_sketch
-                return None
         if has_page and is_auto:
             # Variants of a product, and ads for several towns, may differ in nothing else.
             document.facts = says.facts_beside(content.facts)

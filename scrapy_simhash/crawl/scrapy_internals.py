@@ -6,7 +6,6 @@ the crawl goes on.
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -76,16 +75,6 @@ def release_tree(response: Response | None) -> None:
                 response._cached_selector = None
             if response._cached_ubody is not None:
                 response._cached_ubody = None
-
-
-@_or_lose("callbacks run for pages that SIMHASH_ON_DUPLICATE = 'skip' skips")
-def is_lazy(response: Response | None, spider: Spider | None) -> bool:
-    """Whether the body of the callback runs only when its output is iterated."""
-    callback = _callback(response, spider)
-    if isinstance(spider, CrawlSpider) and callback in (spider._parse, spider._callback):
-        # They return a generator, which calls the callback of the rule.
-        return True
-    return inspect.isgeneratorfunction(callback) or inspect.isasyncgenfunction(callback)
 
 
 def callback_name(response: Response | None, spider: Spider | None) -> str:

@@ -32,7 +32,7 @@ _THRESHOLDS = (5000, 5, 2)
 
 _ACTIONS = {
     "drop": "duplicates are dropped",
-    "skip": "pages that show nothing new are skipped, other duplicates dropped",
+    "skip": "duplicates are dropped, and the links of their pages not followed",
     "report": "duplicates are reported, and stored",
 }
 

@@ -113,10 +113,10 @@ class CrawlStats:
         return value
 
     def dropped(self) -> int:
-        """How many items were dropped and pages skipped."""
+        """How many items were dropped."""
         reason = f"item_dropped_reasons_count/{NearDuplicateItem.__name__}"
         items: int = self._collector.get_value(reason, 0)
-        return items + self.get("pages/skipped")
+        return items
 
     def others(self) -> str:
         """The verdicts that are neither unique nor duplicates, for a log."""

@@ -49,7 +49,7 @@ class Job:
     Outcomes have no answer: a future for each would be slow.
     """
 
-    method: Literal["claims", "confirm", "release", "duplicates", "preview", "meet", "size"]
+    method: Literal["claims", "confirm", "release", "duplicates", "meet", "size"]
     namespace: str
     argument: Any = None
     answer: Future[Any] | None = field(default_factory=Future)
@@ -165,15 +165,9 @@ class DatabaseThread:
                 written[job.method].append(job.argument)
         verdicts = iter(index.execute(**written) if written else ())
         self._figures.liveness.note()
-        looked = {
-            "meet": self._look([job for job in jobs if job.method == "meet"], partial(meet, index)),
-            "preview": self._look(
-                [job for job in jobs if job.method == "preview"],
-                lambda documents: list(map(index.preview, documents)),
-            ),
-            "claims": verdicts,
-        }
-        return [next(looked[job.method]) if job.method in looked else None for job in jobs]
+        met = self._look([job for job in jobs if job.method == "meet"], partial(meet, index))
+        answers = {"claims": verdicts, "meet": met}
+        return [next(answers[job.method]) if job.method in answers else None for job in jobs]
 
     def _look(
         self, jobs: Sequence[Job], look: Callable[[list[Any]], Sequence[Any]]

@@ -32,6 +32,9 @@ logger = logging.getLogger(__name__)
 #: it: where items are processed one by one, it is asked when the item before has been stored.
 _IDLE_TURNS = 10
 
+#: Seconds after which nobody waits for an item any more to follow the links of its page.
+_STALLED = 120.0
+
 _END = object()
 
 
@@ -57,6 +60,8 @@ class Page:
     idle: int = 0
     #: Whether its first item is the only one, as soon as that is known; False if nobody knows.
     is_only: Future[bool] = field(default_factory=Future)
+    #: Whether its first item was dropped as a copy, as soon as that is known.
+    is_copy: Future[bool] = field(default_factory=Future)
 
     @property
     def response(self) -> Response | None:
@@ -82,6 +87,11 @@ class Page:
         """Note what is known about its first item, which goes on at once."""
         if not self.is_only.done():
             self.is_only.set_result(is_only)
+
+    def note_copy(self, is_copy: bool) -> None:
+        """Note what became of its first item."""
+        if not self.is_copy.done():
+            self.is_copy.set_result(is_copy)
 
 
 @dataclass(slots=True, eq=False)
@@ -200,6 +210,13 @@ class Tracker:
             with suppress(TimeoutError):
                 await wait(page.is_only, 0)
 
+    async def is_copy(self, page: Page) -> bool:
+        """Whether the only item of a page was dropped as a copy; called when its callback ended."""
+        if page.items == 1:
+            with suppress(TimeoutError):
+                return await wait(page.is_copy, _STALLED)
+        return False
+
     @contextmanager
     def watch(self, response: Any) -> Iterator[None]:
         """Surrounds the pipelines and the signals of an item; its response may be a failure."""
@@ -237,6 +254,8 @@ class Tracker:
         if tracked is not None and not tracked.outcome.done():
             self.settle(tracked, stored)
             tracked.outcome.set_result(stored)
+            # Unless it has been checked: an earlier pipeline may have dropped it.
+            tracked.page.note_copy(False)
 
     def _namespace(self) -> str:
         return self.settings.namespace_of(self.crawler.spider)

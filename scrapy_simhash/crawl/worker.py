@@ -35,8 +35,6 @@ T = TypeVar("T")
 #: in it: for the first after a pause, and at most, where they keep coming.
 _GATHER_FIRST = 0.01
 _GATHER = 0.08
-#: The same where a callback waits for the verdict on its page.
-_GATHER_PREVIEWS = 0.02
 #: Seconds for which outcomes, which nobody waits for, may wait for a claim to share a transaction.
 _OUTCOMES_WAIT = 0.25
 
@@ -74,7 +72,6 @@ class Worker:
         #: The next turn of the thread, when it is, and how long its jobs are gathered.
         self._turn: Any = None
         self._turn_at = self._gathered = 0.0
-        self._most = _GATHER
         #: What is left for the end: while the database does not show that it works, and at most.
         self._left, self._at_most, self._is_closed = timeout, _END_TIMEOUTS * timeout, False
 
@@ -97,11 +94,6 @@ class Worker:
     async def meet(self, namespace: str, item: Unmodified) -> Verdict | None:
         """The verdict on an item, if it is unchanged; see :func:`.meet`."""
         return cast("Verdict | None", await self._answer(Job("meet", namespace, item)))
-
-    async def preview(self, namespace: str, document: Document) -> Verdict:
-        """The verdict that a page would get; see :meth:`Index.preview`."""
-        self._most = _GATHER_PREVIEWS
-        return cast("Verdict", await self._answer(Job("preview", namespace, document)))
 
     async def remember(self, namespace: str, duplicate: Duplicate) -> None:
         """Record a duplicate; returns when it is committed."""
@@ -192,8 +184,8 @@ class Worker:
             return 0.0
         if self._asked:
             # A thread that sleeps costs nothing; waking it for each job would.
-            before = 0.0 if time.monotonic() > self._turn_at + self._most else self._gathered
-            return min(max(_GATHER_FIRST, 2 * before), self._most)
+            before = 0.0 if time.monotonic() > self._turn_at + _GATHER else self._gathered
+            return min(max(_GATHER_FIRST, 2 * before), _GATHER)
         return _OUTCOMES_WAIT if self._waiting and self._error is None else None
 
     def _plan(self) -> None:

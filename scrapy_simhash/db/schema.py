@@ -210,7 +210,7 @@ duplicates = _table(
     # The Jaccard similarity, or its estimate if the claim's text is not stored.
     sa.Column("similarity", sa.Double, nullable=False),
     sa.Column("estimated", sa.Boolean, nullable=False),
-    # "drop", "skip" or "report".
+    # "drop" or "report", or "same" for what is unchanged.
     sa.Column("action", sa.String(16), nullable=False),
     # The claim it was dropped for was released: nothing is stored in its place any more.
     sa.Column("orphaned", sa.Boolean, nullable=False, default=False),

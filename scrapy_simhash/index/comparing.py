@@ -16,13 +16,7 @@ from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.rule import Rule, compare
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Verdict
 from scrapy_simhash.index.visits import NO_VISITS, Visits, order
-from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.simhash.measure import jaccards
-from scrapy_simhash.text.page import containment
-
-#: Two pages show the same if the larger one contains this share of the smaller one's text. Print
-#: views have .97 in common, pages with session ids .81.
-ALIKE = 0.95
 
 
 def decide_batch(
@@ -54,37 +48,6 @@ def decide_batch(
         last_duplicates=candidates.last_duplicates,
         made=made,
     )
-
-
-def preview(lookup: Lookup, candidates: BatchCandidates, visits: Visits) -> Verdict:
-    """The verdict on a page before its items are known: see :meth:`Index.preview`.
-
-    An item may contain values that the page's text does not. So a page is a duplicate only of a
-    page of the same site, with all visible text in common.
-    """
-    (matches,) = matches_of_batch(lookup, candidates)
-    (row,), (document,) = candidates.batch.rows, candidates.batch.documents
-    alike = [
-        match
-        for match in matches
-        if match.row.page_sketch
-        and row.page_sketch
-        and same_site(row.url, match.url)
-        and containment(row.page_sketch, match.row.page_sketch) >= ALIKE
-    ]
-    (verdict,) = decide(
-        [row],
-        [document.facts],
-        [alike],
-        lambda _number, _claimed: (),
-        rule=lookup.rule,
-        visits=visits if lookup.rule.known else NO_VISITS,
-        last_duplicates=candidates.last_duplicates,
-        made={},
-    )
-    if verdict.claim is not None or verdict.match is None:
-        return Verdict("unique")
-    return Verdict(verdict.kind, final(verdict.match))
 
 
 def nearest_claims(lookup: Lookup, candidates: BatchCandidates, count: int) -> list[Match]:

@@ -25,7 +25,7 @@ from scrapy_simhash.db.values import check_name, secret_of, storable
 from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnavailable, NamespaceGone
 from scrapy_simhash.index.batch import bare_sketch
 from scrapy_simhash.index.claiming import Work
-from scrapy_simhash.index.comparing import nearest_claims, preview
+from scrapy_simhash.index.comparing import nearest_claims
 from scrapy_simhash.index.invalidated import invalidated_count
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.rule import Rule
@@ -239,15 +239,6 @@ class Index:
         batch = lookup.batch([document], ClaimRow())
         read = partial(lookup.read, batch=batch, limit=lookup.bits)
         return nearest_claims(lookup, self.database.read(read), limit)
-
-    def preview(self, document: Document) -> Verdict:
-        """The verdict on a page that equals an earlier one in all its visible text.
-
-        Takes no lock, so another writer may claim it meanwhile; raises as :meth:`claim` does.
-        """
-        batch = self.lookup.batch([document], self.run.claimant)
-        candidates = self.database.read(partial(self.lookup.read, batch=batch))
-        return preview(self.lookup, candidates, self.run.visits)
 
     def execute(
         self,

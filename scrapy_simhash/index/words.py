@@ -16,7 +16,7 @@ UNCHANGED = "unchanged"
 #: The status of a duplicate that was only reported.
 STORED = "stored anyway"
 
-_STATUSES = {"drop": "dropped", "skip": "skipped", "report": STORED, SAME: UNCHANGED}
+_STATUSES = {"drop": "dropped", "report": STORED, SAME: UNCHANGED}
 
 # What items may be, compared with earlier crawls.
 _SINCE_EARLIER = ("new", "changed", "moved", "unchanged", "removed", "back")

@@ -37,7 +37,7 @@ def headline(data: ReportData) -> str:
     stats = data.stats
     checked = int(stats.get("checked", 0))
     dropped, duplicates, stored = _dropped(data)
-    what = "items and pages" if stats.get("pages/skipped") else plural(checked, "item")
+    what = plural(checked, "item")
     has_finished = checked or pages_in_words(stats)
     seen = f"{checked:,} {what} checked" if has_finished else "No crawl has finished yet"
     done = "would be dropped" if data.is_trial else "dropped"

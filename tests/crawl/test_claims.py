@@ -232,14 +232,6 @@ async def test_where_no_item_is_finished_any_more_a_copy_is_stored_unchecked(mon
 
 
 @deferred_f_from_coro_f
-async def test_a_page_is_fetched_in_full_where_no_item_is_finished_any_more(monkeypatch):
-    monkeypatch.setattr("scrapy_simhash.crawl.claims._STALLED", 0.1)
-    crawl = Crawl(unique(1), duplicate_of(1))
-    await crawl.claim(item())
-    assert (await crawl.claims.preview("n", document())).kind == "unique"
-
-
-@deferred_f_from_coro_f
 async def test_the_numbers_of_a_new_file_are_other_claims():
     crawl, old, new = Crawl(unique(1), unique(1)), item(), item()
     await crawl.claim(old)
@@ -267,36 +259,4 @@ async def test_what_pends_in_another_process_is_not_waited_for():
     crawl = Crawl(duplicate_of(1, run=OTHER_RUN), unique(2))
     assert (await crawl.claim(item())).match.run == OTHER_RUN
     assert len(crawl.worker.asked) == 1
-    assert crawl.stats == {}
-
-
-@pytest.mark.parametrize("stored", [True, False])
-@deferred_f_from_coro_f
-async def test_a_page_waits_for_what_stands_for_it(stored):
-    crawl, first = Crawl(unique(1), duplicate_of(1)), item()
-    await crawl.claim(first)
-    page = await started(crawl.claims.preview("n", document()))
-    assert not page.done()
-    crawl.settle(first, stored)
-    assert (await page).kind == ("duplicate" if stored else "unique")
-    assert crawl.answers == 2
-    assert crawl.stats["in_flight_waits"] == 1
-
-
-@pytest.mark.parametrize(
-    ("verdict", "kind"),
-    [
-        (Verdict("unique"), "unique"),
-        (duplicate_of(1, pending=False), "duplicate"),
-        (duplicate_of(1, run=OTHER_RUN), "unique"),
-    ],
-    ids=["nothing stands for it", "what does is stored", "what does pends elsewhere"],
-)
-@deferred_f_from_coro_f
-async def test_a_page_is_left_out_for_what_is_stored_alone(verdict, kind):
-    crawl = Crawl(verdict)
-    page = document()
-    assert (await crawl.claims.preview("n", page)).kind == kind
-    assert crawl.worker.asked == [("n", page)]
-    assert crawl.answers == 1
     assert crawl.stats == {}

@@ -8,7 +8,6 @@ import random
 import re
 import threading
 from contextvars import ContextVar
-from functools import partial
 
 import pytest
 from item_kinds import kinds_of
@@ -27,8 +26,6 @@ from loopback import (
 from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Field, Item, Request, Spider, signals
 from scrapy.exceptions import DropItem, NotConfigured
-from scrapy.linkextractors import LinkExtractor
-from scrapy.spiders import CrawlSpider, Rule
 from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.test import get_crawler
 
@@ -239,86 +236,65 @@ async def test_report_stores_everything_and_marks_duplicates(settings):
     assert (done.stats["unique"], done.stats["duplicates"]) == (1, 1)
 
 
-class SkipSpider(PageSpider):
-    """Has callbacks of every kind, and notes which of them ran."""
+class Leads(PageSpider):
+    """Each page has links, which it yields before or behind its item."""
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.ran = []
-
-    async def start(self):
-        for path, callback in (
-            ("first", self.lazy),
-            ("lazy", self.lazy),
-            ("async_lazy", self.async_lazy),
-            ("bound", partial(self.lazy)),
-            ("listed", self.listed),
-            ("awaited", self.awaited),
-            ("default", None),
-        ):
-            yield Request(f"{self.urls[0]}/{path}", callback)
-
-    def lazy(self, response):
-        self.ran.append(path_of(response.url))
-        yield {"url": response.url}
-        yield Request(f"{self.urls[0]}/found", self.lazy)
-
-    async def async_lazy(self, response):
-        self.ran.append(path_of(response.url))
-        yield {"url": response.url}
-
-    def listed(self, response):
-        self.ran.append(path_of(response.url))
-        return [{"url": response.url}, Request(f"{self.urls[0]}/found", self.lazy)]
-
-    async def awaited(self, response):
-        self.ran.append(path_of(response.url))
-        return [{"url": response.url}]
+    name = "leads"
+    links_first = False
 
     def parse(self, response):
-        self.ran.append(path_of(response.url))
-        yield {"url": response.url}
+        links = response.css("nav a::attr(href)").getall()
+        if self.links_first:
+            yield from response.follow_all(links)
+        for title in response.css("article::attr(id)").getall():
+            yield {"url": response.url, "title": title}
+        if not self.links_first:
+            yield from response.follow_all(links)
+
+
+@pytest.mark.parametrize("links_first", [False, True])
+@deferred_f_from_coro_f
+async def test_skip_leaves_out_the_links_of_a_copy(settings, links_first, monkeypatch):
+    monkeypatch.setattr(Leads, "links_first", links_first)
+
+    def page(seed, *links, items=1):
+        listed = "".join(f"<a href='{link}'>{link}</a>" for link in links)
+        entries = "".join(f"<article id='{n}'><p>{prose(seed)}</p></article>" for n in range(items))
+        return f"<!DOCTYPE html><html><body><nav>{listed}</nav>{entries}</body></html>".encode()
+
+    pages = {
+        "/": page(0, "/a", "/b", "/list", items=0),
+        "/a": page(1, "/of-a"),
+        "/b": page(1, "/of-b"),
+        "/list": page(2, "/of-list", items=2),
+        "/of-a": page(3),
+        "/of-b": page(4),
+        "/of-list": page(5),
+    }
+    with serve(pages) as site:
+        given = {"SIMHASH_ON_DUPLICATE": "skip", "CONCURRENT_REQUESTS": 1}
+        done = await crawl(Leads, settings | given, [f"{site}/"])
+    found = {*done.urls}
+    assert len(found & {"/a", "/b"}) == len(found & {"/of-a", "/of-b"}) == 1
+    # The links of pages without items, and with several of them, are followed.
+    assert "/of-list" in found
+    assert done.stats["pages/skipped"] == 1
+    assert len(done.announced) == done.stats["duplicates"]
+
+
+class DropsFirst:
+    def process_item(self, item):
+        raise DropItem("before it is checked")
 
 
 @deferred_f_from_coro_f
-async def test_skip_leaves_out_the_page_with_its_callback_and_links(settings):
-    settings = settings | {"SIMHASH_ON_DUPLICATE": "skip"}
-    names = ["lazy", "async_lazy", "bound", "listed", "awaited", "default"]
-    pages = {f"/{name}": article(1) for name in ("first", *names)}
-    with serve(pages | {"/found": article(2)}) as site:
-        await crawl(PageSpider, settings | {"SIMHASH_NAMESPACE": "all"}, [f"{site}/first"])
-        settings |= {"SIMHASH_NAMESPACE": "all", "SIMHASH_KNOWN": "drop"}
-        done = await crawl(SkipSpider, settings, [site])
-    assert done.urls == []
-    assert sorted(done.crawler.spider.ran) == ["/awaited", "/listed"]
-    assert done.stats["pages/skipped"] == 7
-    assert done.stats["pages/skipped_after_callback"] == 2
-    assert sorted(path_of(item["url"]) for item in done.announced) == ["/awaited", "/listed"]
-
-
-@deferred_f_from_coro_f
-async def test_skip_does_not_run_the_rules_of_a_crawl_spider(settings):
-    class Spider(CrawlSpider):
-        name = "rules"
-        rules = (Rule(LinkExtractor(), callback="page", follow=False),)
-
-        def __init__(self, site):
-            super().__init__()
-            self.start_urls = [f"{site}/"]
-            self.ran = []
-
-        def page(self, response):
-            self.ran.append(response.url)
-            return [{"url": response.url}]
-
-    settings = settings | {"SIMHASH_ON_DUPLICATE": "skip"}
-    links = b"<body><a href='/a'>a</a> <a href='/b'>b</a></body>"
-    with serve({"/": links, "/a": article(1), "/b": article(1)}) as site:
-        await crawl(Spider, settings, site)
-        done = await crawl(Spider, settings | {"SIMHASH_KNOWN": "drop"}, site)
-    assert len(done.items) == len(done.crawler.spider.ran) == 0
-    assert done.stats["pages/skipped"] >= 2
-    assert "pages/skipped_after_callback" not in done.stats
+async def test_skip_follows_the_links_of_items_that_nobody_checks(settings):
+    pages = {"/": b"<nav><a href='/a'>a</a></nav><article id='0'></article>", "/a": article(1)}
+    settings |= {"ITEM_PIPELINES": {DropsFirst: 50}, "SIMHASH_ON_DUPLICATE": "skip"}
+    with serve(pages) as site:
+        done = await crawl(Leads, settings, [f"{site}/"])
+    assert done.stats.get("checked", 0) == 0
+    assert done.crawler.stats.get_value("response_received_count") == 2
 
 
 # Items compared for themselves

@@ -210,9 +210,8 @@ async def test_all_that_is_yielded_passes_at_once_and_keeps_its_order(settings):
     assert [item["part"] for item in done.items] == ["one", "two", "three"]
 
 
-@pytest.mark.parametrize("action", ["drop", "skip"])
 @deferred_f_from_coro_f
-async def test_a_page_read_for_its_links_never_stands_for_one_that_has_an_item(settings, action):
+async def test_a_page_read_for_its_links_never_stands_for_one_that_has_an_item(settings):
     class Spider(PageSpider):
         def parse(self, response):
             yield Request(f"{SITE}/found", self.nothing)
@@ -222,7 +221,6 @@ async def test_a_page_read_for_its_links_never_stands_for_one_that_has_an_item(s
         def nothing(self, response):
             pass
 
-    settings = settings | {"SIMHASH_ON_DUPLICATE": action}
     pages = {"/list": PAGE, "/item": PAGE, "/copy": PAGE, "/found": b"<p>found"}
     with serve_hosts({"site.example": pages}) as through:
         urls = [f"{SITE}/{name}" for name in ("list", "item", "copy")]

@@ -105,10 +105,10 @@ def kept(database):
         return connection.execute(query).fetchall()
 
 
-@pytest.mark.parametrize("action", ["drop", "skip", "report", "same"])
+@pytest.mark.parametrize("action", ["drop", "report", "same"])
 @deferred_f_from_coro_f
 async def test_what_each_action_keeps(tmp_path, action):
-    """What is stored anyway is not kept again; of a page that is skipped there is no item."""
+    """What is stored anyway is not kept again."""
     database = tmp_path / "index.db"
     settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{database}", "CONCURRENT_REQUESTS": 1}
     settings["SIMHASH_KNOWN"] = "drop"

@@ -30,7 +30,6 @@ from scrapy_simhash.crawl.scrapy_internals import (
     feed_counts,
     feed_slots,
     has_tree,
-    is_lazy,
     keep_old_feeds,
     may_know_requests,
     pipelines_around,
@@ -149,15 +148,6 @@ def test_a_response_keeps_its_tree_and_its_text():
     assert (response._cached_selector, response._cached_ubody) == (None, None)
     assert response.selector is response._cached_selector
     assert response.text is response._cached_ubody
-
-
-def test_spiders_have_the_callback_that_stands_for_none(lost):
-    response = Response("http://a.example/", request=Request("http://a.example/"))
-    assert is_lazy(response, Parses())
-    assert callable(CrawlSpider._parse)
-    assert callable(CrawlSpider._callback)
-    assert is_lazy(response, CrawlSpider(name="rules"))
-    assert lost() == []
 
 
 def test_callbacks_have_names(lost):
@@ -319,7 +309,6 @@ def use_feeds():
     ("use", "feature"),
     [
         (use_tree, "parsed pages stay in memory"),
-        (lambda: is_lazy(None, SimpleNamespace()), "callbacks run for pages"),
         (use_load, "do not slow down fetching"),
         (use_pipelines, "that nothing stores count as stored"),
         (lambda: close_crawl(crawler_with(), "reason"), "is not closed when its index fails"),
@@ -360,5 +349,4 @@ async def test_without_it_a_crawl_checks_and_stores(settings, tmp_path, monkeypa
         assert (done.stats["unique"], done.stats["duplicates"]) == (2, 1)
         again = await crawl(NamesItsCallback, settings | {"SIMHASH_KNOWN": "drop"}, urls)
     assert again.items == [], "the run was settled, and its claims confirmed"
-    assert again.stats["pages/skipped_after_callback"] == again.stats["pages/skipped"] == 3
-    assert len(lost()) == 2
+    assert len(lost()) == 1

@@ -57,10 +57,7 @@ class Recorder:
         )
 
     def index(self, namespace):
-        return SimpleNamespace(
-            execute=lambda **asked: self.execute(namespace, **asked),
-            preview=lambda document: Verdict("unique"),
-        )
+        return SimpleNamespace(execute=lambda **asked: self.execute(namespace, **asked))
 
     def execute(self, namespace, *, claims=(), confirm=(), release=(), duplicates=()):
         self.busy = True
@@ -494,18 +491,15 @@ def turns(monkeypatch):
     return seconds
 
 
-@pytest.mark.parametrize(
-    ("ask", "seconds"),
-    [("claim", [0.01, 0.02, 0.04, 0.08, 0.08]), ("preview", [0.01, 0.02, 0.02, 0.02, 0.02])],
-)
 @deferred_f_from_coro_f
-async def test_claims_are_gathered_for_longer_while_they_keep_coming(session, turns, ask, seconds):
+async def test_claims_are_gathered_for_longer_while_they_keep_coming(session, turns):
     worker = Worker(lambda liveness: session, timeout=5)
     await worker.claim("n", document())
     turns.clear()
     worker._turn_at = float("-inf")
+    seconds = [0.01, 0.02, 0.04, 0.08, 0.08]
     for _ in seconds:
-        await getattr(worker, ask)("n", document())
+        await worker.claim("n", document())
     assert turns == seconds
     # After a pause.
     await asyncio.sleep(0.2)
@@ -540,19 +534,18 @@ async def test_outcomes_wait_for_a_claim_and_not_for_long(session, turns):
 
 
 @deferred_f_from_coro_f
-async def test_a_look_up_that_fails_harms_no_claim(session):
+async def test_a_look_up_that_fails_harms_no_claim(session, monkeypatch):
     """What is committed has been answered, whatever comes after it."""
-    index = session.index("n")
 
-    def fails(document):
+    def fails(index, items):
         raise ValueError("a damaged row")
 
-    session.index = lambda namespace: SimpleNamespace(execute=index.execute, preview=fails)
+    monkeypatch.setattr("scrapy_simhash.crawl.thread.meet", fails)
     worker = Worker(lambda liveness: session, timeout=5)
     session.gate.clear()
     asked = [
         asyncio.ensure_future(getattr(worker, ask)("n", document(name)))
-        for ask, name in (("claim", "a"), ("preview", "p"), ("claim", "b"))
+        for ask, name in (("claim", "a"), ("meet", "p"), ("claim", "b"))
     ]
     await asyncio.sleep(0.1)
     session.gate.set()

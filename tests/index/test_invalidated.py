@@ -23,7 +23,6 @@ from scrapy_simhash.index.upkeep import expire_duplicates
 from scrapy_simhash.index.verdict import Document, Duplicate
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.scheme import Sketch
-from scrapy_simhash.text.page import sketch
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
@@ -84,20 +83,6 @@ def test_the_nearest_are_those_that_count(db: Database) -> None:
     invalidated(db, run)
     assert index.nearest(article(1)) == []
     assert [match.key for match in index.nearest(article(2))] == ["alive"]
-
-
-def test_no_preview_matches_what_counts_no_more(db: Database) -> None:
-    run, index = Run.open(db), Index(db)
-
-    def page(key: str) -> Document:
-        rest = sketch(article(1))
-        return index.document(article(1), key=key, url=f"http://a.test/{key}", page_sketch=rest)
-
-    dead = Index(db, run=run)
-    dead.confirm(*dead.execute([page("a")]))
-    assert index.preview(page("b")).kind == "duplicate"
-    invalidated(db, run)
-    assert index.preview(page("b")).kind == "unique"
 
 
 def test_invalidated_equal_items_are_not_found(db: Database) -> None:

@@ -115,13 +115,6 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             ],
         ),
         (
-            subject({"checked": 4, "pages/skipped": 2}, {"skip": 2}),
-            [
-                "4 items and pages checked: 2 duplicates dropped (50.0%).",
-                f"{STORED}.",
-            ],
-        ),
-        (
             subject({"checked": 4}, {"drop": 2}, is_trial=True),
             [
                 "4 items checked: 2 duplicates would be dropped (50.0%).",
