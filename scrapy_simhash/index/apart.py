@@ -96,5 +96,5 @@ def are_different(facts: NDArray[np.uint64], kind: int, value: int) -> NDArray[n
 
 def _signs(row: ClaimRow) -> list[Any]:
     """What two rows have in common if they may be of one item, or of two views of one page."""
-    signs = [row.identity, row.token, row.digest, place(row.url)]
+    signs = [row.identity, row.digest, place(row.url)]
     return [sign for sign in signs if sign is not None]

@@ -26,24 +26,18 @@ ALIKE = 0.95
 
 
 def decide_batch(
-    lookup: Lookup,
-    candidates: BatchCandidates,
-    visits: Visits,
-    first_number: int,
-    made: Mapping[int, ClaimRow],
+    lookup: Lookup, candidates: BatchCandidates, visits: Visits, first_number: int
 ) -> list[Verdict]:
     """Decide on a batch, given what its keys and identities led to.
 
-    The claims that the documents would get are numbered from `first_number` on. `made` are the
-    claims that an earlier attempt has committed, by document.
+    The claims that the documents would get are numbered from `first_number` on.
     """
     batch = candidates.batch
     rows = [
         row._replace(id=number, origin=number)
         for number, row in enumerate(batch.rows, first_number)
     ]
-    # An earlier attempt has committed some claims: `Apart` lacks what they were compared with.
-    apart = None if made or lookup.rule.facts == "never" else Apart(rows, candidates)
+    apart = None if lookup.rule.facts == "never" else Apart(rows, candidates)
     return decide(
         rows,
         [document.facts for document in batch.documents],
@@ -52,7 +46,6 @@ def decide_batch(
         rule=lookup.rule,
         visits=visits if lookup.rule.known else NO_VISITS,
         last_duplicates=candidates.last_duplicates,
-        made=made,
     )
 
 
@@ -80,7 +73,6 @@ def preview(lookup: Lookup, candidates: BatchCandidates, visits: Visits) -> Verd
         rule=lookup.rule,
         visits=visits if lookup.rule.known else NO_VISITS,
         last_duplicates=candidates.last_duplicates,
-        made={},
     )
     if verdict.claim is not None or verdict.match is None:
         return Verdict("unique")

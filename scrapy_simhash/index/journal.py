@@ -57,7 +57,7 @@ def find_removed(
         return 0
     claims = database.read(partial(_missing, namespace, run))
     numbers = [number for number, identity in claims if everything or identity in pages]
-    in_parts(database, namespace, numbers, partial(_mark, database, namespace, run))
+    in_parts(run.transact, namespace, numbers, partial(_mark, database, namespace, run))
     return len(numbers)
 
 
@@ -139,22 +139,8 @@ def _entry(of: ClaimRow, **columns: Any) -> dict[str, Any]:
     }
 
 
-def record(
-    connection: Connection, rows: Sequence[Mapping[str, Any]], *, retried: bool = False
-) -> None:
-    """Add rows to the journal; needs the lock of their namespace.
-
-    If `retried`, an earlier attempt may have written them.
-    """
-    if rows and retried:
-        row = schema.changes.c
-        numbers = {"numbers": [entry["id"] for entry in rows]}
-        known = select(row.id).where(
-            row.namespace == rows[0]["namespace"],
-            is_in(row.id, "numbers"),
-        )
-        written = set(connection.execute(known, numbers).scalars())
-        rows = [entry for entry in rows if entry["id"] not in written]
+def record(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add rows to the journal; needs the lock of their namespace."""
     if rows:
         connection.execute(insert(schema.changes), list(rows))
 

@@ -140,9 +140,6 @@ def judge(
 
 def is_own(row: ClaimRow, claim: ClaimRow) -> bool:
     """Whether a claim belongs to an earlier version of the document, or to an equal item."""
-    if claim.token == row.token:
-        # An earlier attempt of this batch has assigned it to this document.
-        return True
     if claim.identity == row.identity:
         return claim.download != row.download
     # An item that was alone on a page may be one of several at the next visit, and vice versa.
