@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection
@@ -27,7 +28,7 @@ from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.candidates import BatchCandidates
 from scrapy_simhash.index.comparing import decide_batch, final
 from scrapy_simhash.index.decide import stands_for
-from scrapy_simhash.index.journal import entries, forget, record, with_changes
+from scrapy_simhash.index.journal import entries, forget, read_changes, record
 from scrapy_simhash.index.lookup import Lookup, Outdated
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import ClaimRow, Document, Duplicate, Verdict
@@ -193,8 +194,8 @@ class Work:
             if verdict.kind == "same" and verdict.match and verdict.row and not verdict.claim
         }
         writer.touch(list(touched.values()), self._now)
-        verdicts = with_changes(connection, lookup, candidates.batch.documents, verdicts)
-        record(connection, [row for verdict in verdicts for row in entries(verdict)])
+        changes = read_changes(connection, lookup, candidates.batch.documents, verdicts)
+        record(connection, list(chain.from_iterable(map(entries, verdicts, changes))))
         self._outdated = _outdated(verdicts)
         self._copies = [
             (verdict.match.row, verdict.row)
@@ -207,9 +208,11 @@ class Work:
                 verdict,
                 match=final(verdict.match) if verdict.match else None,
                 claim=claims.get(number),
+                moved_from=change.moved_from,
+                fields=change.fields,
                 process=self._run.process,
             )
-            for number, verdict in enumerate(verdicts)
+            for number, (verdict, change) in enumerate(zip(verdicts, changes, strict=True))
         ]
 
     def _write(

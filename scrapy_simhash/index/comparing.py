@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from heapq import heapify, heappop
 
 import numpy as np
 
-from scrapy_simhash.index.apart import Apart
+from scrapy_simhash.index.apart import MANY, Apart
 from scrapy_simhash.index.candidates import BatchCandidates
 from scrapy_simhash.index.decide import decide, is_similar
 from scrapy_simhash.index.lookup import Lookup
@@ -37,7 +38,9 @@ def decide_batch(
         row._replace(id=number, origin=number)
         for number, row in enumerate(batch.rows, first_number)
     ]
-    apart = None if lookup.rule.facts == "never" else Apart(rows, candidates)
+    near = Counter(number for number, _ in candidates.compared).values()
+    most = max(*near, *map(len, batch.in_batch), 0)
+    apart = Apart(rows, candidates) if lookup.rule.facts != "never" and most >= MANY else None
     return decide(
         rows,
         [document.facts for document in batch.documents],

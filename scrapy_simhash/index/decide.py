@@ -115,7 +115,7 @@ def decide(
             touched[match.row.id] = stands_for(match.row, row)
         elif match := verdict.match:
             copies[match.row.id].append(row)
-        verdicts.append(replace(verdict, row=row))
+        verdicts.append(verdict)
     return verdicts
 
 
