@@ -99,7 +99,7 @@ class Seen:
         self._copies = defaultdict[int, list[ClaimRow]](list)
 
     def meet(self, *things: Thing) -> list[Verdict]:
-        """Decide on a batch, and note what is claimed and what is the same again."""
+        """Decide on a batch of things, see :meth:`commit`."""
         return self.commit(*self.ask(*things))
 
     def ask(self, *things: Thing) -> tuple[list[ClaimRow], list[Facts | None]]:
@@ -109,13 +109,7 @@ class Seen:
         return [self._row(thing, content) for thing, content in pairs], facts
 
     def commit(self, asked: Sequence[ClaimRow], facts: Sequence[Facts | None]) -> list[Verdict]:
-        """Try to decide; a second attempt with the same rows finds the claims of the first."""
-        tokens = {claim.token: claim for claim in self.claims.values()}
-        made = {
-            number: claim
-            for number, row in enumerate(asked)
-            if (claim := tokens.get(row.token)) and claim.created == row.created
-        }
+        """Decide on a batch, and note what is claimed and what is the same again."""
         numbers = [next(self._numbers) for _ in asked]
         numbered = [
             row._replace(id=number, origin=number)
@@ -130,10 +124,9 @@ class Seen:
             ],
             rule=self.rule,
             visits=Visits(asked[0].epoch) if self.rule.known and asked else NO_VISITS,
-            made=made,
         )
-        for number, verdict in enumerate(verdicts):
-            if verdict.claim and number not in made:
+        for verdict in verdicts:
+            if verdict.claim:
                 self.claims[verdict.claim.id] = verdict.claim
         for row, verdict in zip(numbered, verdicts, strict=True):
             self._outdated |= {old.id: old.epoch for old in verdict.outdated}

@@ -135,7 +135,7 @@ def _verdict(
     changes = partial(changes_of, new.text or "", old.text or "")
     match = Match(rows[0], fingerprint_distance(*rows), similarity, changes=changes)
     facts = [document.facts for document in documents]
-    verdict = decide(rows, facts, [(), [match]], lambda *_: (), rule=rule, made={})[1]
+    verdict = decide(rows, facts, [(), [match]], lambda *_: (), rule=rule)[1]
     if verdict.differs is not None:
         return f"different items: {difference_in_words(verdict.differs)}"
     return "different" if verdict.kind == "unique" else "near-duplicates"

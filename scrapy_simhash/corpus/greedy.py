@@ -210,7 +210,7 @@ class Greedy:
         if not matches:
             return None
         facts, rule = self._sketches.facts(row), self._plan.rule
-        (verdict,) = decide([row], [facts], [matches], _none_in_flight, rule=rule, made={})
+        (verdict,) = decide([row], [facts], [matches], _none_in_flight, rule=rule)
         if (match := verdict.match) is None:
             return None
         differs = self._reasons.setdefault(verdict.differs or "", len(self._reasons))

@@ -62,10 +62,6 @@ class LockWait:
         self.has_lock = False
         #: Attempts so far whose connection was lost after that.
         self.cuts = 0
-        #: Whether the present attempt has done its work, and is to be committed.
-        self.at_commit = False
-        #: Whether an earlier attempt may have been committed, its answer lost.
-        self.in_doubt = False
         self._seen = None if engine.dialect.name == "sqlite" else counter
         self._watch: Connection | None = None
 
@@ -82,7 +78,6 @@ class LockWait:
             return False
         now = time.monotonic()
         self.cuts += self.has_lock and was_cut(error)
-        self.in_doubt |= self.at_commit or not is_busy(error)
         if is_busy(error):
             self._liveness.waited += now - self._since
             if isinstance(error, DBAPIError) and has_waited_for_several(error):

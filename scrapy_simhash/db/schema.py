@@ -114,6 +114,8 @@ runs = _table(
     sa.Column("suspected", sa.Double),
     # "release" or "keep": what happens to its confirmed claims if it dies.
     sa.Column("on_crash", sa.String(16), nullable=False, default="release"),
+    # The token of its last transaction: see `Run.transact`.
+    sa.Column("signed", sa.BigInteger, nullable=False, default=0),
     # When it was declared dead, or closed without having stored what it claimed.
     sa.Column("recovered", sa.Double),
     # Claims in a state below this are invalidated; they are deleted later in small steps.
@@ -131,8 +133,8 @@ claims = _table(
     _key("id", sa.BigInteger),
     # 64 bits of a hash of the identity key, for look-ups; the key itself is for people.
     sa.Column("identity", sa.BigInteger, nullable=False),
-    # The document that made the claim, or the last one that was the same item again. With them a
-    # repeated transaction recognises its own claims, and documents of one download or listing page.
+    # The document that made the claim, or the last one that was the same item again, and by which
+    # documents of one download or listing page are recognised.
     sa.Column("token", sa.BigInteger, nullable=False),
     sa.Column("download", sa.BigInteger, nullable=False),
     sa.Column("epoch", sa.Integer, nullable=False),
@@ -186,7 +188,7 @@ keys = _table(
 duplicates = _table(
     "duplicates",
     _key("namespace", sa.Integer),
-    # Time and random bits, chosen by the writer: a repeated transaction recognises its own rows.
+    # Time and random bits, chosen by the writer.
     _key("id", sa.BigInteger),
     sa.Column("run", sa.Integer, nullable=False),
     sa.Column("created", sa.Double, nullable=False),
@@ -251,7 +253,7 @@ texts = _table(
 changes = _table(
     "changes",
     _key("namespace", sa.Integer),
-    # The token of the document: a repeated transaction recognises its own rows.
+    # The token of the document, by which it is forgotten if the document is not stored.
     _key("id", sa.BigInteger),
     sa.Column("run", sa.Integer, nullable=False),
     sa.Column("created", sa.Double, nullable=False),

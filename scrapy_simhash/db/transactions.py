@@ -161,47 +161,36 @@ class Database:
         finally:
             self._is_durable = before
 
-    def transact(self, work: Callable[[Connection], T], namespace: int | None = None) -> T:
-        """Run `work` in a transaction, again if another writer gets in the way.
-
-        It may run twice if the answer to a commit was lost: the second time must change nothing.
-        If `work` locks a namespace, give its number: it then waits as long as other writers of the
-        namespace get through, and the timeout limits the time in which none does.
-
-        Raises:
-            IndexUnavailable: it did not get through within the timeout, or the database refused.
-            IndexUnusable: the database will always refuse.
-        """
-        return self.transact_once(lambda connection, _retried: work(connection), namespace)
-
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work`, which only reads, without taking a lock; raises as :meth:`transact`."""
         return self.transact(work)
 
-    def transact_once(
+    def transact(
         self,
-        work: Callable[[Connection, bool], T],
+        work: Callable[[Connection], T],
         namespace: int | None = None,
         counter: int | None = None,
     ) -> T:
-        """Like :meth:`transact`, for work that must not take effect twice.
+        """Run `work` in a transaction, again if another writer gets in the way.
 
-        `work` also gets whether an earlier attempt may have been committed although its answer was
-        lost: it must then look for its own rows first. `counter` is that of the namespace, if it
-        was read before.
+        It may run twice if the answer to a commit was lost: the second time must change nothing, or
+        :meth:`Run.transact` is needed. If `work` locks a namespace, give its number, and its
+        counter if that was read before: it then waits as long as other writers of the namespace get
+        through, and the timeout limits the time in which none does.
 
         Raises:
+            IndexUnavailable: it did not get through within the timeout, or the database refused.
+            IndexUnusable: the database will always refuse.
             TooLarge: the server works, but refuses the size of what it is sent.
         """
         with LockWait(self.engine, self.timeout, self.liveness, namespace, counter) as wait:
             while True:
                 try:
                     with self.engine.connect() as connection, connection.begin():
-                        wait.has_lock = wait.at_commit = False
+                        wait.has_lock = False
                         self._set_durability(connection)
                         connection.info[ON_LOCK] = wait.note_lock
-                        done = work(connection, wait.in_doubt)
-                        wait.at_commit = True
+                        done = work(connection)
                 except SQLAlchemyError as error:
                     is_refused = is_too_large(error, cuts=wait.cuts)
                     if is_refused or not wait.tries_again(error):

@@ -74,6 +74,10 @@ _SECRETS = 8
 # English or Japanese texts share pairs.
 _LETTERS = 4
 
+# What tells tokens at different places apart; and the low 64 bits of a number.
+_PLACE = 0x9E3779B97F4A7C15
+_LOW = (1 << 64) - 1
+
 # Characters hashed at once, to bound the memory; a token counts up to as many.
 _WINDOW = 1 << 15
 
@@ -107,8 +111,17 @@ def shingle_sets(texts: list[str], secret: bytes = b"") -> list[NDArray[np.uint6
     """The shingles of each of some texts, as `shingles` returns them, faster than one by one."""
     if native.core is not None:
         made = compiled_sketches(native.core, texts, secret)
-        return [np.frombuffer(sketch, np.uint64)[2:] for sketch in made]
-    return [distinct(np.sort(_pair_hashes(fold(text), secret))) for text in texts]
+        return [np.frombuffer(sketch, np.uint64)[3:] for sketch in made]
+    return [shingles_and_digest(text, secret)[0] for text in texts]
+
+
+def shingles_and_digest(text: str, secret: bytes = b"") -> tuple[NDArray[np.uint64], int]:
+    """The shingles of a text, and 64 bits that tell its tokens and their order; without the core.
+
+    Texts have equal digests if their tokens are equal, and others, but for one in 2**64, have not.
+    """
+    pairs, digest = _pair_hashes(fold(text), secret)
+    return distinct(np.sort(pairs)), digest
 
 
 def compiled_sketches(
@@ -138,14 +151,15 @@ def shingle_names(text: str, secret: bytes = b"") -> dict[str, int]:
         " ".join(words[place : place + (_LETTERS if place in letters else 2)])
         for place in range(len(words) - 1)
     ]
-    return dict(zip(names, _pair_hashes(folded, secret).tolist(), strict=True))
+    return dict(zip(names, _pair_hashes(folded, secret)[0].tolist(), strict=True))
 
 
-def _pair_hashes(folded: NDArray[Any], secret: bytes) -> NDArray[np.uint64]:
-    """The hash of each pair of neighbouring tokens, in order."""
+def _pair_hashes(folded: NDArray[Any], secret: bytes) -> tuple[NDArray[np.uint64], int]:
+    """The hash of each pair of neighbouring tokens, in order; and the digest of all tokens."""
     base, pair = _constants(secret)
     starts = token_starts(folded)
     hashes = _token_hashes(folded, starts, base)
+    digest = _digest(hashes, folded, starts, base)
     pairs = hashes[:-1] * pair + hashes[1:]
     letters = cluster_tokens(folded, starts[:-1])
     if letters.size:
@@ -155,7 +169,23 @@ def _pair_hashes(folded: NDArray[Any], secret: bytes) -> NDArray[np.uint64]:
         for further in range(2, _LETTERS):
             longer = longer * pair + hashes[letters + further]
         pairs[letters] = longer
-    return mix64(pairs)
+    return mix64(pairs), digest
+
+
+def _digest(
+    hashes: NDArray[np.uint64], folded: NDArray[Any], starts: NDArray[np.intp], base: int
+) -> int:
+    places = np.arange(1, hashes.size + 1, dtype=np.uint64) * np.uint64(_PLACE)
+    terms = [mix64(hashes + places)]
+    bounds = np.append(starts, folded.size - 1)
+    for token in np.flatnonzero(np.diff(bounds) > _WINDOW).tolist():
+        # What is beyond the window counts here only.
+        beyond, power = 0, pow(base, _WINDOW, 1 << 64)
+        for character in folded[1 + starts[token] + _WINDOW : 1 + bounds[token + 1]].tolist():
+            beyond, power = beyond + character * power, power * base & _LOW
+        if beyond := beyond & _LOW:
+            terms.append(mix64(np.array([beyond - (token + 1) * _PLACE & _LOW], np.uint64)))
+    return int(np.concatenate(terms).sum().view(np.int64))
 
 
 def _token_hashes(folded: NDArray[Any], starts: NDArray[np.intp], base: int) -> NDArray[np.uint64]:

@@ -20,8 +20,8 @@ from scrapy_simhash.item.evidence import SURE
 from scrapy_simhash.item.facts import RECORD_SIZE, Facts
 from scrapy_simhash.item.urls import place, site
 
-# Fewer claims are compared one by one.
-_MANY = 8
+#: Fewer claims are compared one by one.
+MANY = 8
 
 #: Facts as `Facts.packed` writes them.
 RECORD = np.dtype([("name", "<u4"), ("fact", "<u8")])
@@ -68,7 +68,7 @@ class Apart:
 
     def _found(self, number: int, near: Sequence[ClaimRow]) -> set[int]:
         row = self._rows[number]
-        if len(near) < _MANY or len({self._sites[one.id] for one in (row, *near)}) > 1:
+        if len(near) < MANY or len({self._sites[one.id] for one in (row, *near)}) > 1:
             return set()
         alike = {other for sign in _signs(row) for other in self._signs[sign]}
         if any(other < len(self._rows) for other in alike - {number}):
@@ -96,5 +96,5 @@ def are_different(facts: NDArray[np.uint64], kind: int, value: int) -> NDArray[n
 
 def _signs(row: ClaimRow) -> list[Any]:
     """What two rows have in common if they may be of one item, or of two views of one page."""
-    signs = [row.identity, row.token, row.digest, place(row.url)]
+    signs = [row.identity, row.digest, place(row.url)]
     return [sign for sign in signs if sign is not None]

@@ -151,9 +151,11 @@ def digest_of(document: Document) -> bytes | None:
 
 
 def text_digest_of(document: Document) -> int:
-    """64 bits of a hash of a text's words in their order; 0 where there is no text."""
+    """64 bits that tell a text's words and their order; 0 where there is no text."""
     if document.text is None:
         return 0
+    if document.sketch.digest is not None:
+        return document.sketch.digest
     data = " ".join(tokens(document.text)).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "little", signed=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection
@@ -28,7 +28,7 @@ from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.candidates import BatchCandidates
 from scrapy_simhash.index.comparing import decide_batch, final
 from scrapy_simhash.index.decide import stands_for
-from scrapy_simhash.index.journal import entries, forget, record, with_changes
+from scrapy_simhash.index.journal import entries, forget, read_changes, record
 from scrapy_simhash.index.lookup import Lookup, Outdated
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import ClaimRow, Document, Duplicate, Verdict
@@ -110,7 +110,7 @@ class Work:
                 counter = candidates.counter
                 verdicts = self._decide(candidates, first_number(counter))
             work = partial(self._execute, candidates, verdicts)
-            verdicts = self._database.transact_once(work, self._namespace, counter)
+            verdicts = self._run.transact(work, self._namespace, counter)
         except TooLarge as error:
             if self._reasons or self._duplicates:
                 raise
@@ -129,25 +129,13 @@ class Work:
             for reason in self._reasons
         ]
 
-    def _decide(
-        self,
-        candidates: BatchCandidates,
-        first: int,
-        made: Mapping[int, ClaimRow] = MappingProxyType({}),
-    ) -> list[Verdict]:
-        return decide_batch(self._lookup, candidates, self._run.visits, first, made)
+    def _decide(self, candidates: BatchCandidates, first: int) -> list[Verdict]:
+        return decide_batch(self._lookup, candidates, self._run.visits, first)
 
     def _execute(
-        self,
-        candidates: BatchCandidates | None,
-        verdicts: list[Verdict],
-        connection: Connection,
-        retried: bool,
+        self, candidates: BatchCandidates | None, verdicts: list[Verdict], connection: Connection
     ) -> list[Verdict]:
-        """Take the lock and do the work, given what was decided before.
-
-        `retried` if an earlier attempt may be committed.
-        """
+        """Take the lock and do the work, given what was decided before."""
         lookup, batch = self._lookup, self._batch
         new_claims = len(batch.documents) if batch else 0
         held = lock(connection, self._namespace, new_claims, self._foreseen(verdicts))
@@ -163,18 +151,13 @@ class Work:
         self._outdated: dict[int, Outdated] = {}
         self._copies: list[tuple[ClaimRow, ClaimRow]] = []
         if batch is not None and candidates is not None:
-            before_lock = candidates.counter
-            made = lookup.made_before(connection, batch, before_lock) if retried else {}
-            if held.counter != before_lock or gone or was_made_again or made:
+            if held.counter != candidates.counter or gone or was_made_again:
                 candidates = lookup.read(connection, batch)
-                verdicts = self._decide(candidates, writer.numbers.start, made)
-            verdicts = self._claim(connection, writer, candidates, verdicts, made, retried=retried)
-        writer.record_duplicates(self._duplicates, retried=retried)
+                verdicts = self._decide(candidates, writer.numbers.start)
+            verdicts = self._claim(connection, writer, candidates, verdicts)
+        writer.record_duplicates(self._duplicates)
         writer.record()
         self._evicted = writer.evicted
-        if retried:
-            # The server may have been down to be restored from a backup.
-            self._run.check(connection)
         return verdicts
 
     def _foreseen(self, verdicts: Sequence[Verdict]) -> Sizes:
@@ -194,19 +177,16 @@ class Work:
         writer: Writer,
         candidates: BatchCandidates,
         verdicts: list[Verdict],
-        made: dict[int, ClaimRow],
-        *,
-        retried: bool,
     ) -> list[Verdict]:
-        """Write the claims of a batch; `made` are those of an earlier attempt."""
+        """Write the claims of a batch."""
         lookup = self._lookup
         lookup.counts["index/candidates"] += len(candidates.pairs)
         fresh = {
             number: _claim_row(verdict, verdict.claim)
             for number, verdict in enumerate(verdicts)
-            if verdict.claim and number not in made
+            if verdict.claim
         }
-        written = made | self._write(writer, candidates, fresh)
+        written = self._write(writer, candidates, fresh)
         # A changed version has a claim of its own; the old claim stays as it is.
         touched = {
             number: stands_for(verdict.match.row, verdict.row)
@@ -214,9 +194,8 @@ class Work:
             if verdict.kind == "same" and verdict.match and verdict.row and not verdict.claim
         }
         writer.touch(list(touched.values()), self._now)
-        verdicts = with_changes(connection, lookup, candidates.batch.documents, verdicts)
-        new = [verdict for number, verdict in enumerate(verdicts) if number not in made]
-        record(connection, [row for verdict in new for row in entries(verdict)], retried=retried)
+        changes = read_changes(connection, lookup, candidates.batch.documents, verdicts)
+        record(connection, list(chain.from_iterable(map(entries, verdicts, changes))))
         self._outdated = _outdated(verdicts)
         self._copies = [
             (verdict.match.row, verdict.row)
@@ -229,9 +208,11 @@ class Work:
                 verdict,
                 match=final(verdict.match) if verdict.match else None,
                 claim=claims.get(number),
+                moved_from=change.moved_from,
+                fields=change.fields,
                 process=self._run.process,
             )
-            for number, verdict in enumerate(verdicts)
+            for number, (verdict, change) in enumerate(zip(verdicts, changes, strict=True))
         ]
 
     def _write(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from heapq import heapify, heappop
 
 import numpy as np
 
-from scrapy_simhash.index.apart import Apart
+from scrapy_simhash.index.apart import MANY, Apart
 from scrapy_simhash.index.candidates import BatchCandidates
 from scrapy_simhash.index.decide import decide, is_similar
 from scrapy_simhash.index.lookup import Lookup
@@ -20,24 +21,20 @@ from scrapy_simhash.simhash.measure import jaccards
 
 
 def decide_batch(
-    lookup: Lookup,
-    candidates: BatchCandidates,
-    visits: Visits,
-    first_number: int,
-    made: Mapping[int, ClaimRow],
+    lookup: Lookup, candidates: BatchCandidates, visits: Visits, first_number: int
 ) -> list[Verdict]:
     """Decide on a batch, given what its keys and identities led to.
 
-    The claims that the documents would get are numbered from `first_number` on. `made` are the
-    claims that an earlier attempt has committed, by document.
+    The claims that the documents would get are numbered from `first_number` on.
     """
     batch = candidates.batch
     rows = [
         row._replace(id=number, origin=number)
         for number, row in enumerate(batch.rows, first_number)
     ]
-    # An earlier attempt has committed some claims: `Apart` lacks what they were compared with.
-    apart = None if made or lookup.rule.facts == "never" else Apart(rows, candidates)
+    near = Counter(number for number, _ in candidates.compared).values()
+    most = max(*near, *map(len, batch.in_batch), 0)
+    apart = Apart(rows, candidates) if lookup.rule.facts != "never" and most >= MANY else None
     return decide(
         rows,
         [document.facts for document in batch.documents],
@@ -46,7 +43,6 @@ def decide_batch(
         rule=lookup.rule,
         visits=visits if lookup.rule.known else NO_VISITS,
         last_duplicates=candidates.last_duplicates,
-        made=made,
     )
 
 

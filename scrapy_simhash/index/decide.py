@@ -80,7 +80,6 @@ def decide(
     rule: Rule,
     visits: Visits = NO_VISITS,
     last_duplicates: Mapping[int, LastDuplicate] = MappingProxyType({}),
-    made: Mapping[int, ClaimRow],
 ) -> list[Verdict]:
     """Decide on a batch of documents, in their order, each as :func:`~.visits.judge` describes.
 
@@ -90,13 +89,10 @@ def decide(
        compared with that claim, though it is not in the table yet, and is a duplicate of a.
     2. *Another item with the same text.* Two products of one shop have the manufacturer's text and
        different prices. The second is unique; `differs` is "price".
-    3. *A lost answer.* The batch is decided on again after it was committed. Claims that did not
-       exist at the first attempt, its own (`made`) and later ones, are ignored.
 
     The rows have the numbers that their claims would have; without `facts` only the text is
     compared. `matches` are the claims that each was compared with. `in_batch` returns the earlier
-    documents of the batch that are near one, given its number and those that were claimed; `made`
-    are the claims that an earlier attempt has committed, by document.
+    documents of the batch that are near one, given its number and those that were claimed.
     """
     verdicts, budget = list[Verdict](), _Budget()
     claimed, touched = dict[int, ClaimRow](), dict[int, ClaimRow]()
@@ -105,7 +101,6 @@ def decide(
         compared = [
             _up_to_date(match, touched, copies)
             for match in (*matches[number], *in_batch(number, claimed))
-            if _existed(number, match.row, made)
         ]
         similar = [match for match in compared if is_similar(row, match, rule)]
         versions = [
@@ -115,14 +110,12 @@ def decide(
         similar = _with_differences(row, facts[number], similar, rule, visits, budget=budget)
         verdict = judge(row, similar, versions, last_duplicate, rule=rule, visits=visits)
         if verdict.claim is not None:
-            # The claim of an earlier attempt was read from the table.
-            if number not in made:
-                claimed[number] = verdict.claim
+            claimed[number] = verdict.claim
         elif (match := verdict.match) and verdict.kind == "same":
             touched[match.row.id] = stands_for(match.row, row)
         elif match := verdict.match:
             copies[match.row.id].append(row)
-        verdicts.append(replace(verdict, row=row))
+        verdicts.append(verdict)
     return verdicts
 
 
@@ -140,13 +133,6 @@ def _up_to_date(
 def stands_for(claim: ClaimRow, row: ClaimRow) -> ClaimRow:
     """A claim that now belongs to a document of this visit."""
     return claim._replace(**{name: getattr(row, name) for name in TOUCHED})
-
-
-def _existed(number: int, claim: ClaimRow, made: Mapping[int, ClaimRow]) -> bool:
-    """Whether a claim existed when an earlier attempt, if any, decided on a document."""
-    if number in made and claim.id >= made[number].id:
-        return False
-    return all(claim.id != row.id for other, row in made.items() if other >= number)
 
 
 def _counting(similar: Sequence[Match], rule: Rule, visits: Visits) -> list[Match]:

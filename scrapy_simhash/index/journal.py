@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -57,7 +56,7 @@ def find_removed(
         return 0
     claims = database.read(partial(_missing, namespace, run))
     numbers = [number for number, identity in claims if everything or identity in pages]
-    in_parts(database, namespace, numbers, partial(_mark, database, namespace, run))
+    in_parts(run.transact, namespace, numbers, partial(_mark, database, namespace, run))
     return len(numbers)
 
 
@@ -105,7 +104,17 @@ def _mark(
         )
 
 
-def entries(verdict: Verdict) -> Iterable[dict[str, Any]]:
+class Change(NamedTuple):
+    """Where a document was found before, and the short values that changed, as in `Verdict`."""
+
+    moved_from: str | None
+    fields: Mapping[str, tuple[str | None, str | None]]
+
+
+_NO_CHANGE = Change(None, {})
+
+
+def entries(verdict: Verdict, change: Change) -> Iterable[dict[str, Any]]:
     """The rows of the journal for a document: that it changed or moved, and that it is back."""
     row, before = cast("ClaimRow", verdict.row), verdict.before
     claim, duplicate = (0, 0) if before is None else content_of(before)
@@ -117,12 +126,12 @@ def entries(verdict: Verdict) -> Iterable[dict[str, Any]]:
             run=row.run,
             created=row.created,
             status=status,
-            moved_from=verdict.moved_from,
+            moved_from=change.moved_from,
             claim=0 if verdict.claim is None else row.id,
             before=claim,
             duplicate=duplicate,
             similarity=verdict.similarity,
-            fields=pack_bytes(json.dumps(verdict.fields).encode(), 1) if verdict.fields else None,
+            fields=pack_bytes(json.dumps(change.fields).encode(), 1) if change.fields else None,
         )
 
 
@@ -139,22 +148,8 @@ def _entry(of: ClaimRow, **columns: Any) -> dict[str, Any]:
     }
 
 
-def record(
-    connection: Connection, rows: Sequence[Mapping[str, Any]], *, retried: bool = False
-) -> None:
-    """Add rows to the journal; needs the lock of their namespace.
-
-    If `retried`, an earlier attempt may have written them.
-    """
-    if rows and retried:
-        row = schema.changes.c
-        numbers = {"numbers": [entry["id"] for entry in rows]}
-        known = select(row.id).where(
-            row.namespace == rows[0]["namespace"],
-            is_in(row.id, "numbers"),
-        )
-        written = set(connection.execute(known, numbers).scalars())
-        rows = [entry for entry in rows if entry["id"] not in written]
+def record(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add rows to the journal; needs the lock of their namespace."""
     if rows:
         connection.execute(insert(schema.changes), list(rows))
 
@@ -173,13 +168,13 @@ def content_of(before: ClaimRow | LastDuplicate) -> tuple[int, int]:
     return (before.id, 0) if isinstance(before, ClaimRow) else (before.claim, before.id)
 
 
-def with_changes(
+def read_changes(
     connection: Connection,
     lookup: Lookup,
     documents: Sequence[Document],
     verdicts: Sequence[Verdict],
-) -> list[Verdict]:
-    """The verdicts with where the documents were before, and the values that changed."""
+) -> list[Change]:
+    """How each document has changed, given the verdicts."""
     changed = {
         content_of(verdict.before)
         for verdict in verdicts
@@ -199,13 +194,12 @@ def with_changes(
             last_urls[claim].append(item_url(key, url))
     ignored = lookup.rule.ignored_keys
     return [
-        replace(
-            verdict,
-            moved_from=_moved_from(verdict, last_urls),
-            fields=_changed_fields(verdict, document.values, kept, ignored),
+        Change(
+            _moved_from(verdict, last_urls),
+            _changed_fields(verdict, document.values, kept, ignored),
         )
         if verdict.before and verdict.status != "unchanged"
-        else verdict
+        else _NO_CHANGE
         for document, verdict in zip(documents, verdicts, strict=True)
     ]
 

@@ -185,16 +185,6 @@ class Lookup:
         candidates.copies = self.copies.read(connection, candidates)
         return candidates
 
-    def made_before(
-        self, connection: Connection, batch: Batch, counter: int
-    ) -> dict[int, ClaimRow]:
-        """The claims of a batch that were committed, without an answer, since this counter."""
-        here = self.here(identities=[row.identity for row in batch.rows])
-        claims = map(ClaimRow._make, connection.execute(queries.own, here))
-        by_token = {claim.token: claim for claim in claims if claim.id > counter}
-        tokens = [row.token for row in batch.rows]
-        return {number: by_token[token] for number, token in enumerate(tokens) if token in by_token}
-
     def here(self, **lists: Iterable[int]) -> dict[str, Any]:
         """The parameters of a query in this namespace."""
         return {"namespace": self.namespace.id, **{name: list(lists[name]) for name in lists}}

@@ -43,7 +43,6 @@ last_duplicates = (
 )
 fingerprints = sa.select(_claims.id, _claims.fingerprint).where(_here, _ids, is_valid())
 details = sa.select(*_row).where(_here, _ids, is_valid())
-own = sa.select(*_row).where(_here, is_in(_claims.identity, "identities"))
 copies = (
     sa.select(
         _duplicates.claim,

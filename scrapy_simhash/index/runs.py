@@ -11,10 +11,10 @@ import json
 import logging
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
@@ -32,8 +32,11 @@ from scrapy_simhash.index.recovery import (
     register,
     unregister,
 )
-from scrapy_simhash.index.verdict import ClaimRow
+from scrapy_simhash.index.verdict import ClaimRow, random_number
 from scrapy_simhash.index.visits import Visits
+
+if TYPE_CHECKING:
+    T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -87,11 +90,10 @@ class Run:
         """
         host, process = host_id(), register()
 
-        def insert_row(connection: Connection, retried: bool) -> int:
+        def insert_row(connection: Connection) -> int:
             row = schema.runs.c
-            if retried and (
-                inserted := connection.scalar(select(row.id).where(row.process == process))
-            ):
+            # If an answer was lost, it is there.
+            if inserted := connection.scalar(select(row.id).where(row.process == process)):
                 return int(inserted)
             now = database.clock(connection)
             made = connection.execute(
@@ -109,7 +111,7 @@ class Run:
             return int(made.inserted_primary_key[0])  # type: ignore[index]
 
         try:
-            run = cls(database, database.transact_once(insert_row), process, on_crash)
+            run = cls(database, database.transact(insert_row), process, on_crash)
         except BaseException:
             unregister(process)
             raise
@@ -121,7 +123,7 @@ class Run:
 
     @property
     def claimant(self) -> ClaimRow:
-        """What all claims of this run have in common; raises IndexUnusable as `check` does."""
+        """What all claims of this run have in common; raises IndexUnusable if the run is gone."""
         self._check()
         return ClaimRow(run=self.id, epoch=self.epoch, last_run=self.id)
 
@@ -129,13 +131,33 @@ class Run:
     def _mine(self) -> ColumnElement[bool]:
         return and_(schema.runs.c.id == self.id, schema.runs.c.process == self.process)
 
-    def check(self, connection: Connection) -> None:
-        """Check that the database knows this run; for transactions that come after a lost one.
+    def transact(
+        self,
+        work: Callable[[Connection], T],
+        namespace: int | None = None,
+        counter: int | None = None,
+    ) -> T:
+        """Like :meth:`Database.transact`, for work that must not take effect twice.
+
+        The token of the transaction is written last, to the row of this run. An attempt that finds
+        it there comes after one that was committed, though its answer was lost: what that one has
+        returned is returned.
 
         Raises:
-            IndexUnusable: it does not.
+            IndexUnusable: the database does not know this run, it may be restored from a backup.
         """
-        self._check(connection.scalar(select(schema.runs.c.id).where(self._mine)))
+        token = random_number()
+        done: list[T] = []
+        # A server may still be committing the attempt before: then the row is locked.
+        signed = select(schema.runs.c.signed).where(self._mine).with_for_update()
+
+        def work_and_sign(connection: Connection) -> T:
+            if not done or connection.scalar(signed) != token:
+                done[:] = [work(connection)]
+                self._set(connection, signed=token)
+            return done[0]
+
+        return self.database.transact(work_and_sign, namespace, counter)
 
     def _check(self, row: object = True) -> None:
         """Raise an error, now and from now on, if the row of this run was not found."""
@@ -266,8 +288,11 @@ class Run:
 
     def mark(self, **columns: Any) -> None:
         """Set columns of the run's row; raises IndexUnusable if it is gone."""
+        self.database.transact(partial(self._set, **columns))
+
+    def _set(self, connection: Connection, **columns: Any) -> None:
         change = update(schema.runs).where(self._mine).values(columns)
-        self._check(self.database.transact(lambda connection: connection.execute(change).rowcount))
+        self._check(connection.execute(change).rowcount)
 
 
 def _continued(connection: Connection, run: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
@@ -19,8 +20,25 @@ from scrapy_simhash.text.packed import unpack_text
 if TYPE_CHECKING:
     from scrapy_simhash.index.verdict import ClaimRow, Document
 
-# Of all texts together, with their shingles.
-_MOST_BYTES = 32 << 20
+# Of all texts together, with their shingles: hundreds of texts.
+_MOST_BYTES = 8 << 20
+
+
+class _Kept(threading.local):
+    """What the caches of all namespaces keep, by cache and claim; the least recently used first.
+
+    A crawl has one thread that compares, and another crawl of the process must not evict what is
+    being compared.
+    """
+
+    def __init__(self) -> None:
+        #: Compressed texts, and the shingles of those that were compared.
+        self.texts: OrderedDict[tuple[SimilarityCache, int], bytes] = OrderedDict()
+        self.shingles: dict[tuple[SimilarityCache, int], NDArray[np.uint64] | None] = {}
+        self.bytes = 0
+
+
+_kept = _Kept()
 
 
 def changes_of(new: str, old: str, *, with_state: bool = False) -> Changes:
@@ -33,7 +51,7 @@ def changes_of(new: str, old: str, *, with_state: bool = False) -> Changes:
 
 
 class SimilarityCache:
-    """Compares documents with the texts of claims, and keeps these: an LRU cache.
+    """Compares documents with the texts of the claims of a namespace, and keeps these for a while.
 
     What takes long is cached until :meth:`trim`, as a batch may be decided on twice; `note_work` is
     called after each text that was read, and after each that was compared word by word.
@@ -41,31 +59,27 @@ class SimilarityCache:
 
     def __init__(self, scheme: Scheme, note_work: Callable[[], None]) -> None:
         self._scheme, self._note_work = scheme, note_work
-        #: Compressed texts, and the shingles of those that were compared.
-        self._texts: OrderedDict[int, bytes] = OrderedDict()
-        self._shingles: dict[int, NDArray[np.uint64] | None] = {}
-        self._held = 0
         # By the tokens of a document and of an earlier one, or the number of a claim.
         self._changes: dict[tuple[int, int, bool], Changes | None] = {}
 
     def missing(self, claims: Iterable[int]) -> list[int]:
         """The claims whose texts are not cached."""
-        return [claim for claim in claims if claim not in self._texts]
+        return [claim for claim in claims if (self, claim) not in _kept.texts]
 
     def add(self, texts: Mapping[int, bytes]) -> None:
         """Add the compressed texts of claims, by the claims' numbers."""
         for claim, packed in texts.items():
             if len(packed) < _MOST_BYTES:
-                self._texts[claim] = packed
-                self._held += len(packed)
+                _kept.texts[self, claim] = packed
+                _kept.bytes += len(packed)
 
     def trim(self) -> None:
         """Forget what was compared, and the least recently used texts if there are too many."""
         self._changes.clear()
-        while self._held > _MOST_BYTES:
-            claim, packed = self._texts.popitem(last=False)
-            shingles = self._shingles.pop(claim, None)
-            self._held -= len(packed) + (0 if shingles is None else shingles.nbytes)
+        while _kept.bytes > _MOST_BYTES:
+            claim, packed = _kept.texts.popitem(last=False)
+            shingles = _kept.shingles.pop(claim, None)
+            _kept.bytes -= len(packed) + (0 if shingles is None else shingles.nbytes)
 
     def similarities(
         self, document: Document, row: ClaimRow, claims: Sequence[ClaimRow]
@@ -100,7 +114,7 @@ class SimilarityCache:
         None if the claim's text is damaged.
         """
         pair = document.token, claim, with_state
-        return self._changes_of(pair, document, lambda: unpack_text(self._texts[claim])[0])
+        return self._changes_of(pair, document, lambda: unpack_text(_kept.texts[self, claim])[0])
 
     def changes_in_batch(
         self, document: Document, earlier: Document, *, with_state: bool = False
@@ -120,14 +134,15 @@ class SimilarityCache:
         return self._changes[pair]
 
     def _shingles_of(self, claim: int) -> NDArray[np.uint64] | None:
-        if (packed := self._texts.get(claim)) is None:
+        key = self, claim
+        if (packed := _kept.texts.get(key)) is None:
             return None
-        self._texts.move_to_end(claim)
-        if claim not in self._shingles:
+        _kept.texts.move_to_end(key)
+        if key not in _kept.shingles:
             # A damaged text counts as not stored.
             text, _ = unpack_text(packed)
             shingles = None if text is None else self._scheme.sketch(text).shingles
-            self._shingles[claim] = shingles
-            self._held += 0 if shingles is None else shingles.nbytes
+            _kept.shingles[key] = shingles
+            _kept.bytes += 0 if shingles is None else shingles.nbytes
             self._note_work()
-        return self._shingles[claim]
+        return _kept.shingles[key]

@@ -81,7 +81,7 @@ def forget_claims(index: Index, numbers: Sequence[int]) -> None:
             rows = claims_where(connection, index.id, is_one, numbers=part)
             writer.delete(rows, orphaned=False)
 
-    in_parts(index.database, index.id, numbers, forget)
+    in_parts(index.database.transact, index.id, numbers, forget)
 
 
 def delete_outdated(index: Index) -> None:
@@ -106,7 +106,7 @@ def delete_outdated(index: Index) -> None:
             writer.delete([row for row in gone if row.id in kept], orphaned=False, texts=False)
             writer.delete([row for row in gone if row.id not in kept], orphaned=False)
 
-    in_parts(index.database, index.id, sorted(outdated), delete_part)
+    in_parts(index.database.transact, index.id, sorted(outdated), delete_part)
     outdated.clear()
 
 
@@ -160,4 +160,4 @@ def expire_changes(index: Index, before: float) -> None:
         with writing(connection, index.id) as writer:
             writer.delete_texts(numbers)
 
-    in_parts(index.database, index.id, found, delete_texts)
+    in_parts(index.database.transact, index.id, found, delete_texts)

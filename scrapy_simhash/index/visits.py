@@ -108,7 +108,7 @@ def judge(
         # A version, whatever it is a copy of; unless two lists have the entry.
         current_copies = [match for match in current_copies if match.row.identity == row.identity]
     if current_copies:
-        return Verdict("duplicate", best(current_copies), status="copy", outdated=outdated)
+        return Verdict("duplicate", best(current_copies), status="copy", row=row, outdated=outdated)
     if all_versions := versions_here or earlier_versions:
         # Those of the last visit that met it.
         newest = max(all_versions, key=lambda match: (match.row.last_run, match.row.id))
@@ -132,6 +132,7 @@ def judge(
             claim=row,
             differs=None if nearest is None else nearest.differs,
             status="new" if is_new else "changed",
+            row=row,
             before=last_duplicate,
         )
     groups_here = {match.row.origin for match in similar if visits.is_here(match.row)}
@@ -140,9 +141,6 @@ def judge(
 
 def is_own(row: ClaimRow, claim: ClaimRow) -> bool:
     """Whether a claim belongs to an earlier version of the document, or to an equal item."""
-    if claim.token == row.token:
-        # An earlier attempt of this batch has assigned it to this document.
-        return True
     if claim.identity == row.identity:
         return claim.download != row.download
     # An item that was alone on a page may be one of several at the next visit, and vice versa.
@@ -279,6 +277,7 @@ def _version(
         match,
         claim=None if stays else row._replace(origin=claim.origin),
         status="unchanged" if equal else "changed",
+        row=row,
         before=claim,
         outdated=tuple(version for version in earlier if not (stays and version.id == claim.id)),
     )
@@ -310,13 +309,14 @@ def _former_duplicate(
     )
     if rule.known == "drop" and (unchanged or not adds):
         status: Status = "unchanged" if unchanged else "copy"
-        return Verdict("duplicate", original, status=status, before=last_duplicate)
+        return Verdict("duplicate", original, status=status, row=row, before=last_duplicate)
     return Verdict(
         "unique",
         original if is_other else None,
         claim=row if is_other else row._replace(origin=original.row.origin),
         differs=original.differs,
         status="unchanged" if unchanged else "changed",
+        row=row,
         before=last_duplicate,
     )
 
@@ -342,12 +342,13 @@ def _known_elsewhere(
     if not moved:
         old = best(copies)
         if rule.known == "drop":
-            return Verdict("duplicate", old, status="copy")
+            return Verdict("duplicate", old, status="copy", row=row)
         is_new_group = old.row.origin in groups_here
         return Verdict(
             "unique",
             claim=row if is_new_group else row._replace(origin=old.row.origin),
             status="new" if last_duplicate is None else "changed",
+            row=row,
             before=last_duplicate,
         )
     # The last version, unless an earlier one has the text.
@@ -358,11 +359,12 @@ def _known_elsewhere(
     has_other_stock = is_entry and _has_other_stock(row, old.row)
     adds = has_other_stock or adds_text(row, old)
     if rule.known == "drop" and not adds:
-        return Verdict("duplicate", old, status="moved", before=old.row)
+        return Verdict("duplicate", old, status="moved", row=row, before=old.row)
     return Verdict(
         "unique",
         claim=row._replace(origin=old.row.origin),
         status="changed" if adds else "moved",
+        row=row,
         before=old.row,
         outdated=(old.row,) if rule.known == "pass" or has_other_stock else (),
     )

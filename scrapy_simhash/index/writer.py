@@ -17,7 +17,6 @@ import sqlalchemy as sa
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
 from scrapy_simhash.db.statements import insert_rows, is_in
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.batch import KeyRow, exact_key
 from scrapy_simhash.index.budgets import (
@@ -273,12 +272,11 @@ class Writer:
         self._ask(_delete_duplicates, numbers)
 
     def record_duplicates(
-        self, duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]], *, retried: bool = False
+        self, duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]]
     ) -> None:
         """Store duplicates, given by row and compressed text, with the items that were dropped.
 
-        One that an earlier visit recorded with the same content is moved to this run. If it is
-        `retried`, an earlier attempt may have stored or moved some.
+        One that an earlier visit recorded with the same content is moved to this run.
         """
         if not duplicates:
             return
@@ -287,13 +285,9 @@ class Writer:
         )
         digests = dict(self._ask(_present, claims).all())
         known = self._ask(_known, identities).all()
-        written = {number for number, *_ in known}
         before = {tuple(row[3:]): row[:3] for row in known}
-        given_numbers = {row["id"] for row, _ in duplicates}
         again, rows, texts = [], [], []
         for given, text in duplicates:
-            if given["id"] in written:
-                continue
             row = {
                 **given,
                 # The claim may have been released since the verdict.
@@ -302,8 +296,6 @@ class Writer:
             }
             content = tuple(row[name] for name in _CONTENT)
             number, run, size = before.get(content, (0, row["run"], 0))
-            if retried and run == row["run"] and number and number not in given_numbers:
-                continue
             # Its item may have been pushed out of the quarantine.
             if run != row["run"] and size >= row["item_bytes"]:
                 again.append({"here": self._namespace, "number": number, **_new(row, _AGAIN)})
@@ -331,14 +323,14 @@ class Writer:
 
 
 def in_parts(
-    database: Database,
+    transact: Callable[..., object],
     namespace: int,
     numbers: Sequence[int],
     work: Callable[[Sequence[int], sa.Connection], None],
 ) -> None:
     """Work on numbers of rows in several transactions, so that other writers wait for none long."""
     for start in range(0, len(numbers), CHUNK):
-        database.transact(partial(work, numbers[start : start + CHUNK]), namespace)
+        transact(partial(work, numbers[start : start + CHUNK]), namespace)
 
 
 @contextmanager

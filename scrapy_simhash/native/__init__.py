@@ -51,8 +51,9 @@ class Core(Protocol):
     ) -> list[bytes | None]:
         """`Shingles.sketch_all` of texts in UTF-8, as numbers of 64 bits, made without the GIL.
 
-        A sketch has the low and the high bits of the fingerprint, 0 if `second` is, then the
-        shingles; it is empty if there are none, and None for a text that may have to be normalised.
+        A sketch has the low and the high bits of the fingerprint, 0 if `second` is, the digest of
+        the tokens, and the shingles; it is empty if there are none of these, and None for a text
+        that may have to be normalised.
         """
 
     def minhash(self, shingles: Any, /) -> bytes:
@@ -116,7 +117,7 @@ _BINS = (
     2,
 )
 # CRC-32 of what Python makes of these.
-_KNOWN = 3177420732
+_KNOWN = 3699501324
 
 
 def _load() -> Core | None:
@@ -144,7 +145,7 @@ def _load() -> Core | None:
 def _made(core: Core) -> int:
     """The results of the core for one small text, in a few microseconds."""
     sketch, nothing = core.sketches((_UTF8, b""), _TABLE, True, _HOW, _SECOND)
-    shingles = (sketch or b"")[16:]
+    shingles = (sketch or b"")[24:]
     made = (
         core.sketches((_UTF8,), _TABLE, False, _HOW, 0),
         nothing,

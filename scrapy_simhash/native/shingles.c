@@ -5,6 +5,7 @@
 #define WORD 64   /* characters; words are shorter */
 #define CROWD 16  /* the mean distance a hash may be moved by insertion sort */
 #define LETTERS 4 /* letters of a shingle in scripts without spaces */
+#define PLACE 0x9E3779B97F4A7C15ull /* what tells tokens at different places apart */
 
 #define ROOM_A_CHARACTER (2 * sizeof(uint64_t) + 3 * sizeof(uint32_t) + 1)
 
@@ -106,8 +107,9 @@ static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Py_buffe
     return tokens ? (Py_ssize_t)tokens : -1; /* pictures may be all there is */
 }
 
-/* Hash tokens, and note letters of scripts without spaces. Returns how many. */
-static Py_ssize_t hash_tokens(const Room *room, Py_ssize_t length, const Hashing *with)
+/* Hash tokens, and note letters of scripts without spaces. What is beyond the window of a token
+ * counts in the digest only. Returns how many. */
+static Py_ssize_t hash_tokens(Room *room, Py_ssize_t length, const Hashing *with)
 {
     const uint32_t *at = room->points, *end = at + length;
     Py_ssize_t tokens = 0;
@@ -116,18 +118,19 @@ static Py_ssize_t hash_tokens(const Room *room, Py_ssize_t length, const Hashing
         uint32_t character = *at++;
         if (!character)
             continue;
-        uint64_t hash = character, power = with->base;
+        uint64_t hash = character, beyond = 0, power = with->base;
         room->letters[tokens] = character >= CLUSTER;
         for (Py_ssize_t place = 1; at < end; place++, at++) {
             uint32_t next = *at;
             if (!joins(character, next))
                 break;
-            if (place < with->window)
-                hash += next * power;
+            *(place < with->window ? &hash : &beyond) += next * power;
             power *= with->base;
             character = next;
         }
         room->hashes[tokens++] = hash;
+        if (beyond)
+            room->digest += mix64(beyond - (uint64_t)tokens * PLACE);
     }
     return tokens;
 }
@@ -224,8 +227,11 @@ Py_ssize_t make_shingles(Room *room, Py_ssize_t length, const Py_buffer *table, 
 {
     Py_ssize_t count = hash_words(room, length, table, with);
     room->length = length;
+    room->digest = 0;
     if (count < 0 && (count = fold(room->points, length, table, normalised)) >= 0)
         count = hash_tokens(room, count, with);
+    for (Py_ssize_t at = 0; at < count; at++)
+        room->digest += mix64(room->hashes[at] + (uint64_t)(at + 1) * PLACE);
     return count < 0 ? -1 : sort_distinct(room, pair_tokens(room, count, with));
 }
 

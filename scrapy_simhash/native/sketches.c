@@ -124,7 +124,7 @@ typedef struct {
     Py_ssize_t size, end;
 } Text;
 
-/* Append the sketches of texts: fingerprint and shingles, or nothing if there are none. The
+/* Append the sketches of texts: fingerprint, digest and shingles, or nothing if there are none. The
  * fingerprint is 0 if `second` is. Returns -1 without memory. */
 static int sketch_texts(Text *texts, Py_ssize_t count, Room *room, const Py_buffer *table,
                         int normalised, const Hashing *with, uint64_t second, Bytes *made)
@@ -133,7 +133,7 @@ static int sketch_texts(Text *texts, Py_ssize_t count, Room *room, const Py_buff
         Py_ssize_t length = read_characters(text->at, text->at + text->size, room->points);
         Py_ssize_t hashes = make_shingles(room, length, table, normalised, with);
         Py_buffer shingles = {.buf = room->sorted, .len = 8 * hashes};
-        uint64_t words[2] = {0, 0};
+        uint64_t words[3] = {0, 0, room->digest};
         text->end = -1;
         if (hashes < 0)
             continue;

@@ -26,6 +26,7 @@ typedef struct {
     uint64_t *hashes, *sorted;
     uint32_t *ends, *points;
     uint8_t *letters;
+    uint64_t digest; /* of the tokens, in their order */
 } Room;
 
 /* NULL without memory; `hashes` is to be freed. */

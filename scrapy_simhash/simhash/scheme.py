@@ -25,11 +25,14 @@ class Sketch:
         size: The number of distinct features of the text, of which a scheme may use a part.
         shingles: The hashes of the features, if the scheme has shingles: distinct, sorted, 64 bits,
             evenly spread.
+        digest: 64 bits, signed, that are equal if the words of two texts are, in their order, and
+            practically never otherwise; None if the scheme does not tell.
     """
 
     fingerprint: int | None
     size: int
     shingles: NDArray[np.uint64] | None
+    digest: int | None = None
 
 
 class Scheme(Protocol):

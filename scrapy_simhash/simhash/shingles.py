@@ -17,7 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash import native
-from scrapy_simhash.features.shingles import compiled_sketches, mix64, shingle_names, shingles
+from scrapy_simhash.features.shingles import (
+    compiled_sketches,
+    mix64,
+    shingle_names,
+    shingles_and_digest,
+)
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.simhash.scheme import Explanation, Feature, Sketch, key_part
 
@@ -58,8 +63,10 @@ class Shingles:
         return [*map(_unpacked, compiled_sketches(core, texts, self._secret, _SECOND))]
 
     def _sketch(self, text: str) -> Sketch:
-        low = shingles(text, self._secret)
-        return Sketch(majority(self._words(low)) if low.size else None, low.size, low)
+        low, digest = shingles_and_digest(text, self._secret)
+        if not low.size:
+            return Sketch(None, 0, low)
+        return Sketch(majority(self._words(low)), low.size, low, digest)
 
     def explain(self, text: str) -> Explanation:
         """The steps from a text to its fingerprint."""
@@ -84,12 +91,12 @@ class Shingles:
 
 
 def _unpacked(sketch: bytes) -> Sketch:
-    """A sketch as the core makes it: the fingerprint, then the shingles."""
+    """A sketch as the core makes it: the fingerprint, the digest, then the shingles."""
     if not sketch:
         return Sketch(None, 0, np.empty(0, np.uint64))
     words = np.frombuffer(sketch, np.uint64)
     low, high = words[:2].tolist()
-    return Sketch(high << 64 | low, len(words) - 2, words[2:])
+    return Sketch(high << 64 | low, len(words) - 3, words[3:], int(words.view(np.int64)[2]))
 
 
 def fingerprint(text: str) -> int | None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import tracemalloc
 import unicodedata
 import zlib
+from itertools import chain
 
 import fold_table
 import numpy as np
@@ -128,7 +129,8 @@ def test_ascii_and_general_path_agree(text: str) -> None:
     folded, general = features.fold(text), features._fold_unicode(text)
     assert folded.itemsize == 1
     one, other = (shingling._pair_hashes(codes, b"") for codes in (folded, general))
-    assert one.tolist() == other.tolist()
+    assert one[0].tolist() == other[0].tolist()
+    assert one[1] == other[1]
 
 
 @given(texts)
@@ -145,6 +147,25 @@ def test_token_longer_than_the_window_counts_up_to_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr(shingling, "_WINDOW", 8)
     assert shingles("a" * 20 + " b c").tolist() == shingles("a" * 8 + " b c").tolist()
     assert shingles("b c " + "a" * 20).tolist() == shingles("b c " + "a" * 9).tolist()
+
+
+words = st.sampled_from(["a", "b", "A", "ab", "aaaa", "aaab", "海", "ก", "กา", "★", "-", "\u00ad"])
+
+
+@given(*[st.lists(st.tuples(words, st.sampled_from(["", " ", ". "]))).map(chain.from_iterable)] * 2)
+def test_texts_have_equal_digests_if_and_only_if_their_tokens_are_equal(one, other) -> None:
+    """Beyond the window, too, which is short here."""
+    both = ["".join(one), "".join(other)]
+    for part in (
+        both,
+        [f"{both[0]} {both[1]}", f"{both[1]} {both[0]}"],
+        [both[0], both[0].upper()],
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(shingling, "_WINDOW", 2)
+            digests = [shingling.shingles_and_digest(text)[1] for text in part]
+        first, second = (reference_tokens(text) for text in part)
+        assert (digests[0] == digests[1]) == (first == second)
 
 
 def test_fold_table_is_frozen() -> None:

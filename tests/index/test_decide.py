@@ -27,40 +27,6 @@ def test_a_version_that_is_not_known_to_be_stored_is_claimed_again(exact: bool) 
     assert one(seen, Thing("a", exact=exact).again()) == ("same", True, None)
 
 
-def test_a_batch_whose_answer_was_lost_is_decided_as_before() -> None:
-    seen = Seen()
-    seen.kept(Thing("old", 50), Thing("changed", 70))
-    asked = seen.ask(
-        Thing("a", 10, epoch=2),
-        Thing("b", 11, epoch=2),
-        Thing("c", 14, epoch=2),
-        Thing("old", 50).again(),
-        Thing("copy", 50, download=2, epoch=2),
-        replace(Thing("changed", 70).again(), text=71),
-        Thing("d", 90, facts=(("title", "one"),), epoch=2),
-        Thing("e", 90, facts=(("title", "two"),), epoch=2),
-    )
-    first = seen.commit(*asked)
-    assert [decision.kind for decision in first] == [
-        *("unique", "duplicate", "unique", "same", "duplicate", "same", "unique", "unique")
-    ]
-    claims = dict(seen.claims)
-    for decision, before in zip(seen.commit(*asked), first, strict=True):
-        assert (decision.kind, decision.claim is None) == (before.kind, before.claim is None)
-        assert decision.differs == before.differs
-    assert seen.claims == claims
-
-
-def test_after_a_lost_answer_what_a_claim_has_stood_for_since_is_no_other_document() -> None:
-    """Of two equal things of a visit the first took the claim, the second found it taken."""
-    seen = Seen()
-    listed = Thing("list", 10, exact=True)
-    seen.kept(listed)
-    asked = seen.ask(listed.again(), listed.again())
-    assert [decision.kind for decision in seen.commit(*asked)] == ["same", "duplicate"]
-    assert [decision.kind for decision in seen.commit(*asked)] == ["same", "duplicate"]
-
-
 # The order in which things are found
 
 
@@ -125,7 +91,6 @@ def test_the_more_similar_one_is_the_match_however_near_another_fingerprint_is(
         [[Match(near, 0, known), Match(similar, 5, 0.97)]],
         lambda *_: [],
         rule=seen.rule,
-        made={},
     )
     assert decision.match is not None
     assert decision.match.key == "similar"
@@ -255,6 +220,5 @@ def beside(size: int, **given: Any) -> Verdict:
         [[replace(seen._match(mine, claim), **given)]],
         lambda *_: [],
         rule=Rule(),
-        made={},
     )
     return decision

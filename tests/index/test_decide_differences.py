@@ -161,7 +161,7 @@ def test_what_was_dropped_as_a_copy_counts_where_it_is_known() -> None:
     for known, kind in (((), "duplicate"), (copies, "unique")):
         near = [replace(match, copies=tuple(known)) for match in matches]
         row = mine._replace(id=9, token=9)
-        (decision,) = decide([row], facts, [near], lambda *_: (), rule=seen.rule, made={})
+        (decision,) = decide([row], facts, [near], lambda *_: (), rule=seen.rule)
         assert decision.kind == kind
 
 

@@ -188,18 +188,3 @@ def test_it_does_not_matter_how_many_are_decided_on_together(visits, batch):
         ]
         one.confirm()
         other.confirm()
-
-
-@given(st.lists(crawls(texts=APART), min_size=1, max_size=3))
-def test_a_batch_that_is_decided_on_again_keeps_and_claims_the_same(visits):
-    seen = Seen()
-    for epoch, things in enumerate(visits, 1):
-        asked = seen.ask(*(thing.again(epoch) for thing in things))
-        first = seen.commit(*asked)
-        claims = set(seen.claims)
-        again = seen.commit(*asked)
-        assert [(d.kind == "duplicate", d.claim is None) for d in first] == [
-            (d.kind == "duplicate", d.claim is None) for d in again
-        ]
-        assert set(seen.claims) == claims
-        seen.confirm()

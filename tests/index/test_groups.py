@@ -70,23 +70,3 @@ def test_a_similar_text_with_other_facts_is_a_group_of_its_own(index: Index) -> 
     first, second = index.execute(claims=documents)
     assert (second.kind, second.differs) == ("unique", "(address)")
     assert second.match.group == first.group != second.group
-
-
-def test_a_transaction_that_is_repeated_gives_the_same_groups(
-    index: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = article(1)
-    (first,) = index.execute(claims=[document(index, text, "a", 1)])
-    index.confirm(first)
-    whole = index.database.transact_once
-    asked = [document(index, edited(text), "a", 2), document(index, article(3), "b", 3)]
-
-    def loses_the_answer(work: Any, *rest: Any, **how: Any) -> Any:
-        whole(work, *rest, **how)
-        return whole(lambda connection, _retried: work(connection, True), *rest, **how)
-
-    monkeypatch.setattr(index.database, "transact_once", loses_the_answer)
-    again = index.execute(claims=asked)
-    assert [verdict.kind for verdict in again] == ["same", "unique"]
-    assert again[0].group == first.group
-    assert again[1].group == again[1].claim.group != first.group

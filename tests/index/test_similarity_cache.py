@@ -231,6 +231,20 @@ def test_the_least_recently_used_is_evicted_and_read_again(
     assert reader.asked[-1] == 1
 
 
+def test_the_caches_of_all_namespaces_have_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(similarity_cache, "_kept", similarity_cache._Kept())
+    monkeypatch.setattr(similarity_cache, "_MOST_BYTES", 2500)
+    reader, caches = Texts({number: article(number) for number in range(10)}), []
+    for number in range(10):
+        caches.append(new_cache())
+        caches[-1].trim()
+        read(caches[-1], reader, [number])
+    assert similarity_cache._kept.bytes < 4000
+    assert [cache.missing([number]) for number, cache in enumerate(caches)][-2:] == [[], []]
+    assert caches[0].missing([0]) == [0]
+    assert caches[-1].missing([8]) == [8], "of another namespace"
+
+
 def test_a_text_too_long_to_be_remembered_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(similarity_cache, "_MOST_BYTES", 50)
     cache, reader = new_cache(), Texts({1: article(1)})

@@ -79,7 +79,7 @@ def test_outcomes_that_are_refused_for_their_size_can_be_written_later(
     with Index(db) as index:
         verdict = index.claim(article(1), key="a")
         with monkeypatch.context() as patch:
-            patch.setattr(db, "transact_once", refuse)
+            patch.setattr(index.run, "transact", refuse)
             with pytest.raises(IndexUnavailable, match="more than the server takes"):
                 index.confirm(verdict)
         index.confirm(verdict)
