@@ -18,7 +18,7 @@ from sqlalchemy import func, select
 from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
-from scrapy_simhash.db.lock_wait import Liveness
+from scrapy_simhash.db.patience import Liveness
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, NamespaceGone
 from scrapy_simhash.index import upkeep
@@ -167,7 +167,7 @@ class CrawlDatabase:
         for index in self._indexes.values():
             # Raised after a reset by somebody else; the index handles that when it is used.
             with suppress(NamespaceGone):
-                self._database.transact(partial(lock, namespace=index.id), index.id)
+                self._database.transact(partial(lock, namespace=index.id))
 
     def count(self, figures: Figures) -> None:
         """Count what this run has done, and what its namespaces hold."""

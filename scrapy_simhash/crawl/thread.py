@@ -20,7 +20,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 from sqlalchemy.exc import DataError, IntegrityError
 
 from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
-from scrapy_simhash.db.lock_wait import Liveness
+from scrapy_simhash.db.patience import Liveness
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.meeting import meet
 from scrapy_simhash.index.recovery import HEARTBEAT

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, Engine, StaticPool, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
-from scrapy_simhash.db.lock_wait import SLICES
 from scrapy_simhash.db.passwords import shown_url
+from scrapy_simhash.db.patience import SLICES
 from scrapy_simhash.exceptions import IndexUnusable
 
 #: The bytes of a row in a statement, at most, and of all items in one transaction.

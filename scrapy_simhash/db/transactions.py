@@ -30,8 +30,8 @@ from scrapy_simhash.db.engine import (
 )
 from scrapy_simhash.db.errors import is_creation_race, is_too_large, note_end, unavailable
 from scrapy_simhash.db.lock import ON_LOCK
-from scrapy_simhash.db.lock_wait import Liveness, LockWait
 from scrapy_simhash.db.passwords import Passwords, shown_url
+from scrapy_simhash.db.patience import Liveness, Patience
 from scrapy_simhash.db.values import SECRET_BYTES, secret_of
 from scrapy_simhash.durable import make_private
 from scrapy_simhash.exceptions import (
@@ -56,7 +56,8 @@ class Database:
     Args:
         url: an SQLAlchemy URL. Tested: SQLite, PostgreSQL (psycopg), MariaDB (PyMySQL).
         options: passed to :func:`sqlalchemy.create_engine`.
-        timeout: seconds without anybody getting through, after which a transaction is given up.
+        timeout: seconds of errors after which a transaction is given up; ten times as long while
+            the database is busy with others.
         liveness: updated whenever the database answers or others are waited for.
         secret: which an existing database must have been made with, and a new one gets; by default
             it keeps its own, or draws one. See :func:`secret_of`; or the bytes of an opened one.
@@ -168,38 +169,34 @@ class Database:
     def transact(
         self,
         work: Callable[[Connection], T],
-        namespace: int | None = None,
-        counter: int | None = None,
     ) -> T:
         """Run `work` in a transaction, again if another writer gets in the way.
 
         It may run twice if the answer to a commit was lost: the second time must change nothing, or
-        :meth:`Run.transact` is needed. If `work` locks a namespace, give its number, and its
-        counter if that was read before: it then waits as long as other writers of the namespace get
-        through, and the timeout limits the time in which none does.
+        :meth:`Run.transact` is needed.
 
         Raises:
             IndexUnavailable: it did not get through within the timeout, or the database refused.
             IndexUnusable: the database will always refuse.
             TooLarge: the server works, but refuses the size of what it is sent.
         """
-        with LockWait(self.engine, self.timeout, self.liveness, namespace, counter) as wait:
-            while True:
-                try:
-                    with self.engine.connect() as connection, connection.begin():
-                        wait.has_lock = False
-                        self._set_durability(connection)
-                        connection.info[ON_LOCK] = wait.note_lock
-                        done = work(connection)
-                except SQLAlchemyError as error:
-                    is_refused = is_too_large(error, cuts=wait.cuts)
-                    if is_refused or not wait.tries_again(error):
-                        raised = unavailable(str(self), error, self._passwords)
-                        cause = self._passwords.cause(error)
-                        raise (TooLarge(str(raised)) if is_refused else raised) from cause
-                else:
-                    self.liveness.note()
-                    return done
+        patience = Patience(self.timeout, self.liveness)
+        while True:
+            try:
+                with self.engine.connect() as connection, connection.begin():
+                    patience.has_lock = False
+                    self._set_durability(connection)
+                    connection.info[ON_LOCK] = patience.note_lock
+                    done = work(connection)
+            except SQLAlchemyError as error:
+                is_refused = is_too_large(error, cuts=patience.cuts)
+                if is_refused or not patience.tries_again(error):
+                    raised = unavailable(str(self), error, self._passwords)
+                    cause = self._passwords.cause(error)
+                    raise (TooLarge(str(raised)) if is_refused else raised) from cause
+            else:
+                self.liveness.note()
+                return done
 
     def _set_durability(self, connection: Connection) -> None:
         """Must come before the first statement: SQLite can't change it within a transaction."""

@@ -110,7 +110,7 @@ class Work:
                 counter = candidates.counter
                 verdicts = self._decide(candidates, first_number(counter))
             work = partial(self._execute, candidates, verdicts)
-            verdicts = self._run.transact(work, self._namespace, counter)
+            verdicts = self._run.transact(work)
         except TooLarge as error:
             if self._reasons or self._duplicates:
                 raise

@@ -56,7 +56,7 @@ def find_removed(
         return 0
     claims = database.read(partial(_missing, namespace, run))
     numbers = [number for number, identity in claims if everything or identity in pages]
-    in_parts(run.transact, namespace, numbers, partial(_mark, database, namespace, run))
+    in_parts(run.transact, numbers, partial(_mark, database, namespace, run))
     return len(numbers)
 
 

@@ -63,8 +63,7 @@ def meet(index: Index, items: Sequence[Unmodified]) -> list[Verdict | None]:
     }
     touched = [stands_for(row, own[number]) for number, row in met.items()]
     if touched:
-        work = partial(_touch, index.id, touched, index.database.now())
-        index.database.transact(work, index.id)
+        index.database.transact(partial(_touch, index.id, touched, index.database.now()))
     claims = map(met.get, range(len(items)))
     return [None if one is None else _unchanged(one, index) for one in claims]
 

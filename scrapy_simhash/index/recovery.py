@@ -179,7 +179,7 @@ class Recovery:
             return len(rows)
 
         try:
-            return self._database.transact(delete, namespace)
+            return self._database.transact(delete)
         except NamespaceGone:
             # It was reset, and its claims with it.
             return 0

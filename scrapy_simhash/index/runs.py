@@ -134,8 +134,6 @@ class Run:
     def transact(
         self,
         work: Callable[[Connection], T],
-        namespace: int | None = None,
-        counter: int | None = None,
     ) -> T:
         """Like :meth:`Database.transact`, for work that must not take effect twice.
 
@@ -157,7 +155,7 @@ class Run:
                 self._set(connection, signed=token)
             return done[0]
 
-        return self.database.transact(work_and_sign, namespace, counter)
+        return self.database.transact(work_and_sign)
 
     def _check(self, row: object = True) -> None:
         """Raise an error, now and from now on, if the row of this run was not found."""

@@ -58,7 +58,7 @@ def expire_claims(index: Index, before: float) -> int:
         return None if is_end else rows[-1].id, len(gone)
 
     while last is not None:
-        last, count = index.database.transact(expire, index.id)
+        last, count = index.database.transact(expire)
         deleted += count
     return deleted
 
@@ -81,7 +81,7 @@ def forget_claims(index: Index, numbers: Sequence[int]) -> None:
             rows = claims_where(connection, index.id, is_one, numbers=part)
             writer.delete(rows, orphaned=False)
 
-    in_parts(index.database.transact, index.id, numbers, forget)
+    in_parts(index.database.transact, numbers, forget)
 
 
 def delete_outdated(index: Index) -> None:
@@ -106,7 +106,7 @@ def delete_outdated(index: Index) -> None:
             writer.delete([row for row in gone if row.id in kept], orphaned=False, texts=False)
             writer.delete([row for row in gone if row.id not in kept], orphaned=False)
 
-    in_parts(index.database.transact, index.id, sorted(outdated), delete_part)
+    in_parts(index.database.transact, sorted(outdated), delete_part)
     outdated.clear()
 
 
@@ -127,7 +127,7 @@ def expire_duplicates(index: Index, before: float) -> int:
             writer.delete_duplicates(duplicates)
         return len(duplicates)
 
-    return sum(iter(lambda: index.database.transact(expire, index.id), 0))
+    return sum(iter(lambda: index.database.transact(expire), 0))
 
 
 def expire_changes(index: Index, before: float) -> None:
@@ -143,7 +143,7 @@ def expire_changes(index: Index, before: float) -> None:
             connection.execute(noted, {"numbers": list(numbers)})
         return len(numbers)
 
-    if not sum(iter(lambda: index.database.transact(expire, index.id), 0)):
+    if not sum(iter(lambda: index.database.transact(expire), 0)):
         return
     # Once a claim is deleted, nothing new is compared with it.
     is_there = exists().where(claim.namespace == index.id, claim.id == text.claim)
@@ -160,4 +160,4 @@ def expire_changes(index: Index, before: float) -> None:
         with writing(connection, index.id) as writer:
             writer.delete_texts(numbers)
 
-    in_parts(index.database.transact, index.id, found, delete_texts)
+    in_parts(index.database.transact, found, delete_texts)

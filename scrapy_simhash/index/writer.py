@@ -324,13 +324,12 @@ class Writer:
 
 def in_parts(
     transact: Callable[..., object],
-    namespace: int,
     numbers: Sequence[int],
     work: Callable[[Sequence[int], sa.Connection], None],
 ) -> None:
     """Work on numbers of rows in several transactions, so that other writers wait for none long."""
     for start in range(0, len(numbers), CHUNK):
-        transact(partial(work, numbers[start : start + CHUNK]), namespace)
+        transact(partial(work, numbers[start : start + CHUNK]))
 
 
 @contextmanager

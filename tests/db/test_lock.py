@@ -70,7 +70,7 @@ def test_who_waited_for_the_lock_goes_on_from_what_the_others_left(db: Database)
         numbers: list[int] = []
         for turn in range(each):
             more = (writer + turn) % 4
-            held = mine.transact(lambda one, more=more: change(one, index.id, more), index.id)
+            held = mine.transact(lambda one, more=more: change(one, index.id, more))
             numbers += held.numbers
         mine.close()
         return numbers
