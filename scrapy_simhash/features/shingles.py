@@ -74,9 +74,8 @@ _SECRETS = 8
 # English or Japanese texts share pairs.
 _LETTERS = 4
 
-# What tells tokens at different places apart; and the low 64 bits of a number.
-_PLACE = 0x9E3779B97F4A7C15
-_LOW = (1 << 64) - 1
+# What tells tokens at different places apart.
+_PLACE = np.uint64(0x9E3779B97F4A7C15)
 
 # Characters hashed at once, to bound the memory; a token counts up to as many.
 _WINDOW = 1 << 15
@@ -175,17 +174,15 @@ def _pair_hashes(folded: NDArray[Any], secret: bytes) -> tuple[NDArray[np.uint64
 def _digest(
     hashes: NDArray[np.uint64], folded: NDArray[Any], starts: NDArray[np.intp], base: int
 ) -> int:
-    places = np.arange(1, hashes.size + 1, dtype=np.uint64) * np.uint64(_PLACE)
-    terms = [mix64(hashes + places)]
-    bounds = np.append(starts, folded.size - 1)
-    for token in np.flatnonzero(np.diff(bounds) > _WINDOW).tolist():
-        # What is beyond the window counts here only.
-        beyond, power = 0, pow(base, _WINDOW, 1 << 64)
-        for character in folded[1 + starts[token] + _WINDOW : 1 + bounds[token + 1]].tolist():
-            beyond, power = beyond + character * power, power * base & _LOW
-        if beyond := beyond & _LOW:
-            terms.append(mix64(np.array([beyond - (token + 1) * _PLACE & _LOW], np.uint64)))
-    return int(np.concatenate(terms).sum().view(np.int64))
+    # What is beyond the window counts here only.
+    beyond, bounds = np.zeros(hashes.size, np.uint64), np.append(starts, folded.size - 1)
+    for token in np.flatnonzero(np.diff(bounds) > _WINDOW):
+        characters = folded[1 + bounds[token] + _WINDOW : 1 + bounds[token + 1]]
+        powers = np.full(characters.size, base, np.uint64)
+        powers[0] = pow(base, _WINDOW, 1 << 64)
+        beyond[token] = (characters * np.multiply.accumulate(powers)).sum()
+    places = np.arange(1, hashes.size + 1, dtype=np.uint64) * _PLACE
+    return int(mix64(hashes + places + mix64(beyond)).sum().view(np.int64))
 
 
 def _token_hashes(folded: NDArray[Any], starts: NDArray[np.intp], base: int) -> NDArray[np.uint64]:

@@ -67,6 +67,7 @@ class Work:
         # The same for each attempt.
         self._now = now = database.now()
         claimant = run.claimant._replace(namespace=namespace, created=now, seen=now)
+        self._decide = partial(decide_batch, lookup, run.visits)
         self._reasons = [_reason_to_skip(document, most) for document in claims]
         pairs = zip(claims, self._reasons, strict=True)
         wanted = [document for document, reason in pairs if not reason]
@@ -128,9 +129,6 @@ class Work:
             Verdict("skipped", reason=reason) if reason else next(answers)
             for reason in self._reasons
         ]
-
-    def _decide(self, candidates: BatchCandidates, first: int) -> list[Verdict]:
-        return decide_batch(self._lookup, candidates, self._run.visits, first)
 
     def _execute(
         self, candidates: BatchCandidates | None, verdicts: list[Verdict], connection: Connection
@@ -208,9 +206,8 @@ class Work:
                 verdict,
                 match=final(verdict.match) if verdict.match else None,
                 claim=claims.get(number),
-                moved_from=change.moved_from,
-                fields=change.fields,
                 process=self._run.process,
+                **change,
             )
             for number, (verdict, change) in enumerate(zip(verdicts, changes, strict=True))
         ]

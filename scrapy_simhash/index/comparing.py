@@ -21,7 +21,7 @@ from scrapy_simhash.simhash.measure import jaccards
 
 
 def decide_batch(
-    lookup: Lookup, candidates: BatchCandidates, visits: Visits, first_number: int
+    lookup: Lookup, visits: Visits, candidates: BatchCandidates, first_number: int
 ) -> list[Verdict]:
     """Decide on a batch, given what its keys and identities led to.
 

@@ -9,7 +9,7 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -104,20 +104,11 @@ def _mark(
         )
 
 
-class Change(NamedTuple):
-    """Where a document was found before, and the short values that changed, as in `Verdict`."""
-
-    moved_from: str | None
-    fields: Mapping[str, tuple[str | None, str | None]]
-
-
-_NO_CHANGE = Change(None, {})
-
-
-def entries(verdict: Verdict, change: Change) -> Iterable[dict[str, Any]]:
+def entries(verdict: Verdict, change: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     """The rows of the journal for a document: that it changed or moved, and that it is back."""
     row, before = cast("ClaimRow", verdict.row), verdict.before
     claim, duplicate = (0, 0) if before is None else content_of(before)
+    fields = change.get("fields")
     statuses = {verdict.status} & {"changed", "moved"} | ({"back"} if verdict.is_back else set())
     for status in statuses:
         yield _entry(
@@ -126,12 +117,12 @@ def entries(verdict: Verdict, change: Change) -> Iterable[dict[str, Any]]:
             run=row.run,
             created=row.created,
             status=status,
-            moved_from=change.moved_from,
+            moved_from=change.get("moved_from"),
             claim=0 if verdict.claim is None else row.id,
             before=claim,
             duplicate=duplicate,
             similarity=verdict.similarity,
-            fields=pack_bytes(json.dumps(change.fields).encode(), 1) if change.fields else None,
+            fields=pack_bytes(json.dumps(fields).encode(), 1) if fields else None,
         )
 
 
@@ -173,8 +164,8 @@ def read_changes(
     lookup: Lookup,
     documents: Sequence[Document],
     verdicts: Sequence[Verdict],
-) -> list[Change]:
-    """How each document has changed, given the verdicts."""
+) -> list[dict[str, Any]]:
+    """How each document has changed, as its verdict tells: `moved_from` and `fields`."""
     changed = {
         content_of(verdict.before)
         for verdict in verdicts
@@ -194,12 +185,12 @@ def read_changes(
             last_urls[claim].append(item_url(key, url))
     ignored = lookup.rule.ignored_keys
     return [
-        Change(
-            _moved_from(verdict, last_urls),
-            _changed_fields(verdict, document.values, kept, ignored),
-        )
+        {
+            "moved_from": _moved_from(verdict, last_urls),
+            "fields": _changed_fields(verdict, document.values, kept, ignored),
+        }
         if verdict.before and verdict.status != "unchanged"
-        else _NO_CHANGE
+        else {}
         for document, verdict in zip(documents, verdicts, strict=True)
     ]
 

@@ -25,14 +25,10 @@ _MOST_BYTES = 8 << 20
 
 
 class _Kept(threading.local):
-    """What the caches of all namespaces keep, by cache and claim; the least recently used first.
-
-    A crawl has one thread that compares, and another crawl of the process must not evict what is
-    being compared.
-    """
+    """What all caches keep, by cache and claim; each crawl of a process compares in one thread."""
 
     def __init__(self) -> None:
-        #: Compressed texts, and the shingles of those that were compared.
+        #: Compressed texts, the least recently used first; shingles of those that were compared.
         self.texts: OrderedDict[tuple[SimilarityCache, int], bytes] = OrderedDict()
         self.shingles: dict[tuple[SimilarityCache, int], NDArray[np.uint64] | None] = {}
         self.bytes = 0

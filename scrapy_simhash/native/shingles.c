@@ -75,7 +75,7 @@ Py_ssize_t fold(uint32_t *points, Py_ssize_t length, const Py_buffer *table, int
 
 /* Fold and hash the tokens of a text of short words only, without a branch at the end of words,
  * which the processor can't predict. Returns how many; -1 for other texts. */
-static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Py_buffer *table,
+static Py_ssize_t hash_words(Room *room, Py_ssize_t length, const Py_buffer *table,
                              const Hashing *with)
 {
     const uint32_t *folds = table->buf;
@@ -103,6 +103,8 @@ static Py_ssize_t hash_words(const Room *room, Py_ssize_t length, const Py_buffe
         place = next;
     }
     tokens += place != 0;
+    for (uint64_t at = 0; at < tokens; at++)
+        room->digest += mix64(room->hashes[at] + (at + 1) * PLACE);
     memset(room->letters, 0, (size_t)tokens);
     return tokens ? (Py_ssize_t)tokens : -1; /* pictures may be all there is */
 }
@@ -129,8 +131,7 @@ static Py_ssize_t hash_tokens(Room *room, Py_ssize_t length, const Hashing *with
             character = next;
         }
         room->hashes[tokens++] = hash;
-        if (beyond)
-            room->digest += mix64(beyond - (uint64_t)tokens * PLACE);
+        room->digest += mix64(hash + (uint64_t)tokens * PLACE + mix64(beyond));
     }
     return tokens;
 }
@@ -225,13 +226,11 @@ static Py_ssize_t sort_distinct(const Room *room, Py_ssize_t count)
 Py_ssize_t make_shingles(Room *room, Py_ssize_t length, const Py_buffer *table, int normalised,
                          const Hashing *with)
 {
-    Py_ssize_t count = hash_words(room, length, table, with);
-    room->length = length;
     room->digest = 0;
+    room->length = length;
+    Py_ssize_t count = hash_words(room, length, table, with);
     if (count < 0 && (count = fold(room->points, length, table, normalised)) >= 0)
         count = hash_tokens(room, count, with);
-    for (Py_ssize_t at = 0; at < count; at++)
-        room->digest += mix64(room->hashes[at] + (uint64_t)(at + 1) * PLACE);
     return count < 0 ? -1 : sort_distinct(room, pair_tokens(room, count, with));
 }
 
