@@ -15,6 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Headers
 from sqlalchemy import func, select
 
+from scrapy_simhash.crawl.scrapy_internals import spider_arguments
 from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
@@ -46,8 +47,10 @@ class Figures:
     liveness: Liveness = field(default_factory=Liveness)
 
 
-def connect(crawler: Crawler, settings: Settings, liveness: Liveness) -> CrawlDatabase:
-    """Open the database of a crawl."""
+def connect(
+    crawler: Crawler, settings: Settings, arguments: str, liveness: Liveness
+) -> CrawlDatabase:
+    """Open the database of a crawl; `arguments` is what :func:`arguments_of` returns."""
     spider = crawler.spider
     asked = getattr(spider, "simhash_reset", None)
     return CrawlDatabase(
@@ -55,24 +58,36 @@ def connect(crawler: Crawler, settings: Settings, liveness: Liveness) -> CrawlDa
         liveness,
         spider=spider.name if spider else "",
         job=str(crawler.settings.get("JOBDIR") or ""),
-        arguments=_arguments(crawler),
+        arguments=arguments,
         reset=settings.reset if asked is None else asked in {True, "1", "True", "true"},
     )
 
 
-def _arguments(crawler: Crawler) -> str:
-    """A hash of what a spider may follow, and in which language: its arguments, and limits."""
+def arguments_of(crawler: Crawler) -> str:
+    """A hash of what a spider may follow, and in which language: its arguments, and limits.
+
+    Arguments are those given with -a, or to a runner: what else the spider has may be of one crawl,
+    such as its time. Called while the crawler is starting.
+    """
     spider, limits = crawler.spider, ("DEPTH_LIMIT", "URLLENGTH_LIMIT")
+    given, named = spider_arguments(crawler) or ((), {})
     plain = {
-        name: value
-        for name, value in sorted(vars(spider).items() if spider else ())
-        if isinstance(value, (str, int, float, list, tuple)) and not name.startswith("_")
+        "arguments": [_plain(one) for one in given],
+        **{f"-a {name}": _plain(named[name]) for name in sorted(named)},
+        "allowed_domains": sorted(getattr(spider, "allowed_domains", None) or ()),
+        **{name: crawler.settings.getint(name) for name in limits},
     }
-    plain["allowed_domains"] = sorted(getattr(spider, "allowed_domains", None) or ())
-    plain |= {name: crawler.settings.getint(name) for name in limits}
     headers = Headers(crawler.settings.getdict("DEFAULT_REQUEST_HEADERS"))
     plain["language"] = str(headers.get("Accept-Language"))
     return blake2b(repr(plain).encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def _plain(value: Any) -> str:
+    """An argument as text; of one whose text may differ from process to process, its class."""
+    if isinstance(value, (list, tuple)):
+        return str([_plain(one) for one in value])
+    is_plain = value is None or isinstance(value, (str, int, float))
+    return repr(value) if is_plain else type(value).__name__
 
 
 class CrawlDatabase:

@@ -20,7 +20,7 @@ from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_simhash.crawl.claims import Claims
-from scrapy_simhash.crawl.connection import connect
+from scrapy_simhash.crawl.connection import arguments_of, connect
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
@@ -66,7 +66,8 @@ class Deduplicator:
         self._has_warned = False
         self._stats = CrawlStats(crawler.stats)
         self._errors = ErrorPolicy(crawler, self._stats, settings.on_error == "close")
-        self._worker = Worker(partial(connect, crawler, settings), settings.timeout)
+        opens = partial(connect, crawler, settings, arguments_of(crawler))
+        self._worker = Worker(opens, settings.timeout)
         self._claims = Claims(self._worker, settings, self._stats, self._errors)
         self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
         self._unused = UnusedFieldCheck(

@@ -7,7 +7,8 @@ the crawl goes on.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -185,6 +186,17 @@ def is_crawl(crawler: Crawler) -> bool:
     """
     start = getattr(crawler.spidercls, "start", None)
     return not str(getattr(start, "__module__", "")).startswith("scrapy.commands.")
+
+
+@_or_lose("crawls with different arguments of the spider count as alike")
+def spider_arguments(crawler: Crawler) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """The arguments that a spider was made with; called while its crawler is starting."""
+    frame = sys._getframe()
+    while frame.f_locals.get("self") is not crawler or "kwargs" not in frame.f_locals:
+        if frame.f_back is None:
+            raise LookupError("no method of the crawler has the arguments of the spider")
+        frame = frame.f_back
+    return frame.f_locals["args"], frame.f_locals["kwargs"]
 
 
 def close_crawl(crawler: Crawler, reason: str) -> None:

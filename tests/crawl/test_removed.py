@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import ClassVar
 
 import pytest
@@ -141,3 +142,21 @@ async def test_where_a_middleware_skips_requests_nothing_is_removed(settings, mo
 async def test_where_fields_are_misspelt_nothing_is_removed(settings):
     misspelt = {"SIMHASH_FIELDS": ["txt"]}
     assert await visits(settings, ("abcd", {}), ("abcd", misspelt), ("abc", {})) == [0, 0, 1]
+
+
+class KnowsItsTime(Linked):
+    """Has values of one crawl, beside its argument."""
+
+    def __init__(self, section="all", **kwargs):
+        super().__init__(**kwargs)
+        self.section, self.started, self.log = section, time.time(), [str(time.time_ns())]
+
+
+@pytest.mark.parametrize(("section", "removed"), [("all", 1), ("news", 0)])
+@deferred_f_from_coro_f
+async def test_only_arguments_that_are_given_tell_crawls_apart(settings, section, removed):
+    with serve_hosts(site("abc")) as through:
+        await crawl(KnowsItsTime, settings | through, section="all")
+    with serve_hosts(site("ab")) as through:
+        done = await crawl(KnowsItsTime, settings | through, section=section)
+    assert done.stats.get("changes/removed", 0) == removed
