@@ -454,10 +454,10 @@ def test_what_a_run_that_wakes_has_claimed_is_deleted_no_further(
     run, judge, index = taken_for_dead(db)
     forget = judge.recovery._delete
 
-    def wake_first(namespace: int, numbers: Any) -> int:
+    def wake_first(*of_run: int) -> int:
         run._last_heartbeat = 0.0
         run.send_heartbeat()
-        return forget(namespace, numbers)
+        return forget(*of_run)
 
     monkeypatch.setattr(judge.recovery, "_delete", wake_first)
     assert deleted(judge) == 0
@@ -504,9 +504,9 @@ def test_thousands_of_claims_in_several_namespaces_are_deleted_in_small_steps(
     steps: list[int] = []
     forget = after.recovery._delete
 
-    def counted(namespace: int, numbers: Any) -> int:
-        steps.append(len(numbers))
-        return forget(namespace, numbers)
+    def counted(*of_run: int) -> int:
+        steps.append(forget(*of_run))
+        return steps[-1]
 
     monkeypatch.setattr(after.recovery, "_delete", counted)
     assert deleted(after) == 2200
