@@ -31,11 +31,9 @@ logger = logging.getLogger(__name__)
 #: Seconds between two heartbeats of a run.
 HEARTBEAT = 10.0
 
-#: A run on another host whose last heartbeat is more than LEASE seconds away is suspected, and
-#: declared dead if it has none for WATCH more: when a clock is set, all runs look silent, but not
-#: for both. A heartbeat far in the future proves nothing: a clock was ahead when it was written.
-LEASE = 60.0
-WATCH = 2.5 * HEARTBEAT
+#: A run on another host without a heartbeat for so many seconds is dead. A heartbeat far in the
+#: future proves nothing: the clock was ahead when it was written.
+LEASE = 90.0
 
 #: Seconds that one step of deleting should take; other writers wait meanwhile.
 STEP = 0.02
@@ -74,12 +72,16 @@ class Recovery:
         self._left: list[Row[Any]] = []
         self._chunk = _FIRST_STEP
 
-    def look(self) -> None:
-        """Find the runs that have died, and invalidate their claims."""
+    def look(self, *, elsewhere: bool = False) -> None:
+        """Find the runs that have died, and invalidate their claims.
+
+        Those on other hosts are found only if asked for, by a run whose own heartbeats are regular:
+        after an outage, or when the clock of the database was set, all runs look silent.
+        """
         row = schema.runs.c
         is_open = and_(row.settled.is_(False), row.recovered.is_(None), row.id != self._me)
-        names = ("id", "spider", "host", "process", "heartbeat", "heartbeats", "suspected")
-        columns = (row[name] for name in (*names, "on_crash", "recovered", "settled"))
+        names = ("id", "spider", "host", "process", "heartbeat", "heartbeats", "on_crash")
+        columns = (*(row[name] for name in names), is_open.label("is_open"))
         either = or_(is_open, row.invalidated > Invalidated.NONE)
         wanted = select(*columns).where(either).order_by(row.id)
 
@@ -87,25 +89,25 @@ class Recovery:
             return list(connection.execute(wanted)), self._database.clock(connection)
 
         found, now = self._database.read(read)
-        unsettled = [run for run in found if not run.settled and run.recovered is None]
-        self.has_work |= len(found) > len(unsettled)
-        for run in unsettled:
-            if self._is_dead(run, now):
+        for run in found:
+            if not run.is_open:
+                self.has_work = True
+            elif run.host == host_id():
+                if not is_alive(run.process):
+                    self._declare_dead(run, now)
+            elif elsewhere and abs(now - run.heartbeat) > LEASE:
                 self._declare_dead(run, now)
 
-    def _is_dead(self, run: Row[Any], now: float) -> bool:
-        if run.host == host_id():
-            return not is_alive(run.process)
-        if abs(now - run.heartbeat) <= LEASE:
-            return False
-        if run.suspected is None or run.suspected > now:
-            self._change(run, suspected=now)
-            return False
-        return bool(now - run.suspected >= WATCH)
-
     def _declare_dead(self, run: Row[Any], now: float) -> None:
-        """Invalidate the claims of a dead run."""
-        if not self._change(run, recovered=now, invalidated=fate(run.on_crash)):
+        """Invalidate the claims of a run, unless it acted since its row was read."""
+        row = schema.runs.c
+        as_seen = (row.id == run.id, row.heartbeats == run.heartbeats, row.settled.is_(False))
+        change = (
+            update(schema.runs)
+            .where(*as_seen, row.recovered.is_(None))
+            .values(recovered=now, invalidated=fate(run.on_crash))
+        )
+        if not self._database.transact(lambda connection: connection.execute(change).rowcount):
             return
         self.runs.append(run.id)
         self.has_work = True
@@ -117,13 +119,6 @@ class Recovery:
             shortened(run.host.partition(" ")[0]),
             "claims" if run.on_crash == "release" else "unconfirmed claims",
         )
-
-    def _change(self, run: Row[Any], **columns: Any) -> bool:
-        """Change the row of a run, unless it had a heartbeat or was closed since it was read."""
-        row = schema.runs.c
-        as_seen = (row.id == run.id, row.heartbeats == run.heartbeats, row.settled.is_(False))
-        change = update(schema.runs).where(*as_seen, row.recovered.is_(None)).values(columns)
-        return self._database.transact(lambda connection: connection.execute(change).rowcount > 0)
 
     def clear(self, seconds: float = 0.0) -> bool:
         """Delete some invalidated claims, in steps of about 20 ms; whether there may be more.
