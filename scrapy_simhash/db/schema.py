@@ -110,8 +110,6 @@ runs = _table(
     sa.Column("complete", sa.Boolean, nullable=False, default=False),
     # Counts heartbeats, independent of clocks.
     sa.Column("heartbeats", sa.BigInteger, nullable=False, default=0),
-    # When it was first found silent for too long; a second check later declares it dead.
-    sa.Column("suspected", sa.Double),
     # "release" or "keep": what happens to its confirmed claims if it dies.
     sa.Column("on_crash", sa.String(16), nullable=False, default="release"),
     # The token of its last transaction: see `Run.transact`.

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import Connection, Row, and_, func, or_, select, update
+from sqlalchemy import Connection, Row, and_, or_, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import Invalidated
@@ -31,11 +31,9 @@ logger = logging.getLogger(__name__)
 #: Seconds between two heartbeats of a run.
 HEARTBEAT = 10.0
 
-#: A run on another host whose last heartbeat is more than LEASE seconds away is suspected, and
-#: declared dead if it has none for WATCH more: when a clock is set, all runs look silent, but not
-#: for both. A heartbeat far in the future proves nothing: a clock was ahead when it was written.
-LEASE = 60.0
-WATCH = 2.5 * HEARTBEAT
+#: A run on another host without a heartbeat for so many seconds is dead. A heartbeat far in the
+#: future proves nothing: the clock was ahead when it was written.
+LEASE = 90.0
 
 #: Seconds that one step of deleting should take; other writers wait meanwhile.
 STEP = 0.02
@@ -44,6 +42,8 @@ STEP = 0.02
 _FIRST_STEP = 100
 _SMALLEST_STEP = 10
 _LARGEST_STEP = 2000
+# Claims found by one query, which may have to search for them among all claims of a run.
+_READ = 10_000
 
 # The names that this process has registered and not unregistered.
 _registered: set[str] = set()
@@ -52,15 +52,6 @@ _registered: set[str] = set()
 def fate(on_crash: str) -> int:
     """Which claims of a run with this policy are invalidated once it is dead."""
     return Invalidated.ALL if on_crash == "release" else Invalidated.PENDING
-
-
-class _Place(NamedTuple):
-    """How far the claims of a run are deleted."""
-
-    run: int
-    invalidated: int
-    namespace: int
-    last: int
 
 
 class Recovery:
@@ -78,15 +69,19 @@ class Recovery:
         self._database = database
         self._me = me
         self.has_work = False
-        self._place: _Place | None = None
+        self._left: list[Row[Any]] = []
         self._chunk = _FIRST_STEP
 
-    def look(self) -> None:
-        """Find the runs that have died, and invalidate their claims."""
+    def look(self, *, elsewhere: bool = False) -> None:
+        """Find the runs that have died, and invalidate their claims.
+
+        Those on other hosts are found only if asked for, by a run whose own heartbeats are regular:
+        after an outage, or when the clock of the database was set, all runs look silent.
+        """
         row = schema.runs.c
         is_open = and_(row.settled.is_(False), row.recovered.is_(None), row.id != self._me)
-        names = ("id", "spider", "host", "process", "heartbeat", "heartbeats", "suspected")
-        columns = (row[name] for name in (*names, "on_crash", "recovered", "settled"))
+        names = ("id", "spider", "host", "process", "heartbeat", "heartbeats", "on_crash")
+        columns = (*(row[name] for name in names), is_open.label("is_open"))
         either = or_(is_open, row.invalidated > Invalidated.NONE)
         wanted = select(*columns).where(either).order_by(row.id)
 
@@ -94,25 +89,25 @@ class Recovery:
             return list(connection.execute(wanted)), self._database.clock(connection)
 
         found, now = self._database.read(read)
-        unsettled = [run for run in found if not run.settled and run.recovered is None]
-        self.has_work |= len(found) > len(unsettled)
-        for run in unsettled:
-            if self._is_dead(run, now):
+        for run in found:
+            if not run.is_open:
+                self.has_work = True
+            elif run.host == host_id():
+                if not is_alive(run.process):
+                    self._declare_dead(run, now)
+            elif elsewhere and abs(now - run.heartbeat) > LEASE:
                 self._declare_dead(run, now)
 
-    def _is_dead(self, run: Row[Any], now: float) -> bool:
-        if run.host == host_id():
-            return not is_alive(run.process)
-        if abs(now - run.heartbeat) <= LEASE:
-            return False
-        if run.suspected is None or run.suspected > now:
-            self._change(run, suspected=now)
-            return False
-        return bool(now - run.suspected >= WATCH)
-
     def _declare_dead(self, run: Row[Any], now: float) -> None:
-        """Invalidate the claims of a dead run."""
-        if not self._change(run, recovered=now, invalidated=fate(run.on_crash)):
+        """Invalidate the claims of a run, unless it acted since its row was read."""
+        row = schema.runs.c
+        as_seen = (row.id == run.id, row.heartbeats == run.heartbeats, row.settled.is_(False))
+        change = (
+            update(schema.runs)
+            .where(*as_seen, row.recovered.is_(None))
+            .values(recovered=now, invalidated=fate(run.on_crash))
+        )
+        if not self._database.transact(lambda connection: connection.execute(change).rowcount):
             return
         self.runs.append(run.id)
         self.has_work = True
@@ -124,13 +119,6 @@ class Recovery:
             shortened(run.host.partition(" ")[0]),
             "claims" if run.on_crash == "release" else "unconfirmed claims",
         )
-
-    def _change(self, run: Row[Any], **columns: Any) -> bool:
-        """Change the row of a run, unless it had a heartbeat or was closed since it was read."""
-        row = schema.runs.c
-        as_seen = (row.id == run.id, row.heartbeats == run.heartbeats, row.settled.is_(False))
-        change = update(schema.runs).where(*as_seen, row.recovered.is_(None)).values(columns)
-        return self._database.transact(lambda connection: connection.execute(change).rowcount > 0)
 
     def clear(self, seconds: float = 0.0) -> bool:
         """Delete some invalidated claims, in steps of about 20 ms; whether there may be more.
@@ -145,28 +133,22 @@ class Recovery:
         return self.has_work
 
     def _step(self) -> None:
-        if self._place is None:
-            self._place = self._database.read(_first)
-            if self._place is None:
+        if not self._left:
+            run, self._left = self._database.read(_invalidated)
+            if run is None:
                 self.has_work = False
-                return
-        place = self._place
-        numbers = self._database.read(partial(_numbers, place, self._chunk))
-        if numbers:
-            started = time.monotonic()
-            self.claims += self._delete(place.namespace, numbers) * (place.run != self._me)
-            self._place = place._replace(last=numbers[-1])
-            # Adapt the number of claims to the time that a step should take.
-            spent = max(time.monotonic() - started, 1e-9)
-            chunk = self._chunk * min(2.0, max(0.5, STEP / spent))
-            self._chunk = int(min(_LARGEST_STEP, max(_SMALLEST_STEP, chunk)))
+            elif not self._left:
+                self._database.transact(partial(_finish, run))
             return
-        namespace = self._database.read(partial(_next_namespace, place))
-        if namespace is None:
-            self._database.transact(partial(_finish, place))
-            self._place = None
-        else:
-            self._place = place._replace(namespace=namespace, last=0)
+        run, namespace = self._left[0].run, self._left[0].namespace
+        some = [one.id for one in self._left[: self._chunk] if one.namespace == namespace]
+        started = time.monotonic()
+        self.claims += self._delete(namespace, some) * (run != self._me)
+        del self._left[: len(some)]
+        # Adapt the number of claims to the time that a step should take.
+        spent = max(time.monotonic() - started, 1e-9)
+        chunk = self._chunk * min(2.0, max(0.5, STEP / spent))
+        self._chunk = int(min(_LARGEST_STEP, max(_SMALLEST_STEP, chunk)))
 
     def _delete(self, namespace: int, numbers: Sequence[int]) -> int:
         """Delete claims, except those that are valid again because their run revived."""
@@ -185,38 +167,27 @@ class Recovery:
             return 0
 
 
-def _first(connection: Connection) -> _Place | None:
-    row = schema.runs.c
+def _invalidated(connection: Connection) -> tuple[Any, list[Row[Any]]]:
+    """The first run with invalidated claims, None if there is none, and the first of its claims."""
+    row, claim = schema.runs.c, schema.claims.c
     wanted = select(row.id, row.invalidated).where(row.invalidated > Invalidated.NONE)
-    place = connection.execute(wanted.order_by(row.id).limit(1)).one_or_none()
-    return None if place is None else _Place(*place, 0, 0)
-
-
-def _numbers(place: _Place, count: int, connection: Connection) -> list[int]:
-    """The next claims of a run in a namespace that may be invalidated."""
-    row = schema.claims.c
-    mine = (row.run == place.run, row.state < place.invalidated)
-    wanted = select(row.id).where(*mine, row.namespace == place.namespace, row.id > place.last)
-    return list(connection.execute(wanted.order_by(row.id).limit(count)).scalars())
-
-
-def _next_namespace(place: _Place, connection: Connection) -> int | None:
-    row = schema.claims.c
-    following = select(func.min(row.namespace)).where(
-        row.run == place.run, row.namespace > place.namespace
+    run = connection.execute(wanted.order_by(row.id).limit(1)).one_or_none()
+    if run is None:
+        return None, []
+    left = (
+        select(claim.run, claim.namespace, claim.id)
+        .where(claim.run == run.id, claim.state < run.invalidated)
+        .order_by(claim.namespace, claim.id)
+        .limit(_READ)
     )
-    namespace: int | None = connection.scalar(following)
-    return namespace
+    return run, list(connection.execute(left))
 
 
-def _finish(place: _Place, connection: Connection) -> None:
+def _finish(run: Row[Any], connection: Connection) -> None:
     """Nothing is left of a run, unless it revived, or more of it was invalidated meanwhile."""
     row = schema.runs.c
-    connection.execute(
-        update(schema.runs)
-        .where(row.id == place.run, row.invalidated == place.invalidated)
-        .values(invalidated=Invalidated.NONE)
-    )
+    is_same = row.id == run.id, row.invalidated == run.invalidated
+    connection.execute(update(schema.runs).where(*is_same).values(invalidated=Invalidated.NONE))
 
 
 def host_id() -> str:

@@ -212,34 +212,32 @@ class Run:
             return
         # If this fails, the next attempt comes after a second, and calls in between succeed.
         self._last_heartbeat = time.time() - HEARTBEAT + 1
-        if self.database.transact(self._write_heartbeat) is not None:
+        was_dead, silence = self.database.transact(self._write_heartbeat)
+        if was_dead:
             logger.warning(
                 "Run %d had no heartbeat for so long that it was declared dead; it continues. "
                 "Other runs may have stored its items again meanwhile",
                 self.id,
             )
         self._last_heartbeat = time.time()
-        self.recovery.look()
+        # Half: the last heartbeat of others was somewhat earlier.
+        self.recovery.look(elsewhere=abs(silence) < LEASE / 2)
         self.visits = self.read_visits()
 
-    def _write_heartbeat(self, connection: Connection) -> float | None:
-        """Write a heartbeat; returns when the run was declared dead, if it was."""
+    def _write_heartbeat(self, connection: Connection) -> tuple[bool, float]:
+        """Whether the run was declared dead, and how long ago the last heartbeat was."""
         row = schema.runs.c
-        run = connection.execute(select(row.recovered).where(self._mine)).one_or_none()
-        self._check(run)
+        wanted = select(row.recovered, row.heartbeat).where(self._mine)
+        recovered, before = connection.execute(wanted).one_or_none() or (None, 0.0)
         now = self.database.clock(connection)
-        connection.execute(
-            update(schema.runs)
-            .where(self._mine)
-            .values(
-                heartbeat=now,
-                heartbeats=row.heartbeats + 1,
-                suspected=None,
-                recovered=None,
-                invalidated=Invalidated.NONE,
-            )
+        self._set(
+            connection,
+            heartbeat=now,
+            heartbeats=row.heartbeats + 1,
+            recovered=None,
+            invalidated=Invalidated.NONE,
         )
-        return run.recovered if run else None
+        return recovered is not None, now - before
 
     def close(
         self,

@@ -18,7 +18,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index import recovery, runs
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, WATCH, Recovery
+from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, Recovery
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Duplicate
@@ -48,8 +48,8 @@ def taken_for_dead(db: Database) -> tuple[Run, Run, Index]:
     run, judge = Run.open(db), Run.open(db)
     index = Index(db, run=run)
     index.confirm(index.claim(TEXT, key="a"))
-    run.mark(host="elsewhere", heartbeat=0.0, suspected=0.0)
-    judge.recovery.look()
+    run.mark(host="elsewhere", heartbeat=0.0)
+    judge.recovery.look(elsewhere=True)
     return run, judge, index
 
 
@@ -109,8 +109,10 @@ def test_what_it_had_confirmed_is_kept_if_its_own_run_was_to_keep_it(
 
 def test_a_live_run_is_never_robbed(db: Database) -> None:
     index = crashed(db, process=recovery.register())
-    index.run.mark(heartbeat=db.now() - 100 * LEASE, suspected=0.0)
-    assert Run.open(db).recovery.runs == []
+    index.run.mark(heartbeat=db.now() - 100 * LEASE)
+    run = Run.open(db)
+    run.recovery.look(elsewhere=True)
+    assert run.recovery.runs == []
     assert len(index) == 2
 
 
@@ -137,40 +139,28 @@ def test_a_run_that_acts_while_it_is_judged_keeps_what_it_has(
     assert kind(Index(db, run=run), TEXT) == "duplicate"
 
 
-@pytest.mark.parametrize(
-    ("silence", "suspected"), [(-LEASE / 2, False), (LEASE - 20, False), (LEASE + 20, True)]
-)
-def test_a_run_on_another_host_is_dead_once_it_was_silent_twice(
-    db: Database, silence: float, suspected: bool
-) -> None:
+@pytest.mark.parametrize("silence", [-LEASE - 20, -LEASE / 2, LEASE - 20, LEASE + 20])
+def test_a_run_on_another_host_is_dead_once_it_was_silent(db: Database, silence: float) -> None:
+    """A heartbeat in the future was written when a clock was ahead."""
     index = crashed(db, host="elsewhere", heartbeat=db.now() - silence)
-    run = Run.open(db)
-    assert run.recovery.runs == []
-    found = row(db, index.run).suspected
-    assert (found is not None) == suspected
-    if not suspected:
-        assert silence > 0 or run.epoch == index.run.epoch, "a clock that is ahead is heard of"
-        return
-    run.recovery.look()
+    run, is_dead = Run.open(db), abs(silence) > LEASE
     assert run.recovery.runs == [], "not at once"
-    index.run.mark(suspected=found - WATCH)
-    # Another run may take the second look.
-    assert Run.open(db).recovery.runs == [index.run.id]
-    assert len(index) == 0
+    assert run.epoch == (run.id if is_dead else index.run.id)
+    run.recovery.look(elsewhere=True)
+    assert run.recovery.runs == [index.run.id] * is_dead
+    assert len(index) == (0 if is_dead else 2)
 
 
-@pytest.mark.parametrize("ahead", [LEASE + 20, 600.0, 86400.0])
-def test_a_dead_run_whose_clock_was_ahead_is_found_dead(db: Database, ahead: float) -> None:
-    """Its heartbeat lies in the future, and so may the time since when it is suspected."""
-    index = crashed(db, host="elsewhere", heartbeat=db.now() + ahead, suspected=db.now() + ahead)
-    run = Run.open(db)
-    assert run.recovery.runs == []
-    assert run.epoch == run.id, "it may be dead"
-    found = row(db, index.run).suspected
-    assert found <= db.now()
-    index.run.mark(suspected=found - WATCH)
-    assert Run.open(db).recovery.runs == [index.run.id]
-    assert len(index) == 0
+def test_a_run_that_was_silent_itself_takes_no_other_for_dead(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After an outage, the first one that gets through would take all others for dead."""
+    index, run = crashed(db, host="elsewhere", heartbeat=0.0), Run.open(db)
+    run.mark(heartbeat=db.now() - LEASE / 2)
+    for dead in ([], [index.run.id]):
+        monkeypatch.setattr(run, "_last_heartbeat", 0.0)
+        run.send_heartbeat()
+        assert run.recovery.runs == dead
 
 
 def test_runs_that_open_at_once_share_an_epoch_whichever_looks_first(
@@ -227,28 +217,27 @@ def test_nothing_is_claimed_under_a_number_that_another_run_has_since_a_restorat
 
 
 def test_a_heartbeat_renews_the_lease(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    index = crashed(db, host="elsewhere", heartbeat=0.0, suspected=0.0)
+    index, judge = crashed(db, host="elsewhere", heartbeat=0.0), Run.open(db)
     monkeypatch.setattr(index.run, "_last_heartbeat", 0.0)
     index.run.send_heartbeat()
-    assert Run.open(db).recovery.runs == []
-    assert row(db, index.run).suspected is None
+    judge.recovery.look(elsewhere=True)
+    assert judge.recovery.runs == []
 
 
 @pytest.mark.parametrize("step", [-3600, 3600])
 def test_a_clock_that_is_set_takes_no_live_run_for_dead(
     db: Database, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    """The judge's own clock, whichever way; with SQLite it is that of the database as well."""
+    """The clock of the database, whichever way."""
     living, judge = Run.open(db), Run.open(db)
     living.mark(host="elsewhere")
-    Index(db, run=living).claim(TEXT, key="a")
-    now = runs.time.time
+    now = db.now()
     for passed in range(0, 200, 5):
-        monkeypatch.setattr("time.time", lambda passed=passed: now() + step + passed)
+        shown = now + passed + step * (passed > LEASE)
+        monkeypatch.setattr("time.time", lambda passed=passed: now + passed)
+        monkeypatch.setattr(db, "clock", lambda _, shown=shown: shown)
         judge.send_heartbeat()
         if passed % HEARTBEAT == 0:
-            # The clock of its own host is right.
-            monkeypatch.setattr("time.time", lambda passed=passed: now() + passed)
             living.send_heartbeat()
     assert judge.recovery.runs == []
     assert row(db, living).recovered is None
@@ -415,8 +404,10 @@ def test_a_run_that_was_taken_for_dead_can_still_confirm(db: Database) -> None:
     run = Run.open(db)
     index = Index(db, run=run)
     verdict = index.claim(TEXT, key="a")
-    run.mark(host="elsewhere", heartbeat=0.0, suspected=0.0)
-    assert deleted(Run.open(db)) == 1
+    run.mark(host="elsewhere", heartbeat=0.0)
+    judge = Run.open(db)
+    judge.recovery.look(elsewhere=True)
+    assert deleted(judge) == 1
     run._last_heartbeat = 0.0
     run.send_heartbeat()
     index.confirm(verdict)
@@ -454,10 +445,10 @@ def test_what_a_run_that_wakes_has_claimed_is_deleted_no_further(
     run, judge, index = taken_for_dead(db)
     forget = judge.recovery._delete
 
-    def wake_first(namespace: int, numbers: Any) -> int:
+    def wake_first(*of_run: int) -> int:
         run._last_heartbeat = 0.0
         run.send_heartbeat()
-        return forget(namespace, numbers)
+        return forget(*of_run)
 
     monkeypatch.setattr(judge.recovery, "_delete", wake_first)
     assert deleted(judge) == 0
@@ -504,9 +495,9 @@ def test_thousands_of_claims_in_several_namespaces_are_deleted_in_small_steps(
     steps: list[int] = []
     forget = after.recovery._delete
 
-    def counted(namespace: int, numbers: Any) -> int:
-        steps.append(len(numbers))
-        return forget(namespace, numbers)
+    def counted(*of_run: int) -> int:
+        steps.append(forget(*of_run))
+        return steps[-1]
 
     monkeypatch.setattr(after.recovery, "_delete", counted)
     assert deleted(after) == 2200

@@ -18,7 +18,7 @@ LASTING = {"CONCURRENT_REQUESTS_PER_DOMAIN": 4, "DOWNLOAD_DELAY": 0.03}
 #: How often each looks after the others, in seconds.
 OFTEN = {"HEARTBEAT": 0.3}
 #: And how long it has to hear nothing of one on another machine to take it for dead.
-SOON = {**OFTEN, "LEASE": 2, "WATCH": 0.7}
+SOON = {**OFTEN, "LEASE": 2}
 
 
 def set_clock(file: Path, seconds: int) -> None:
