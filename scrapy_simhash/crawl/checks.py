@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from scrapy_simhash.db.values import check_name, secret_of
-from scrapy_simhash.visible import shortened
 
 #: The values of SIMHASH_COMPARE.
 Compare = Literal["auto", "page", "item"]
@@ -48,12 +47,9 @@ def name(given: Any) -> str:
 
 def flag(given: Any) -> bool:
     """True or False, in any of the forms that Scrapy accepts."""
-    if given in ("True", "true"):
-        return True
-    if given in ("False", "false"):
-        return False
+    words = {"True": True, "true": True, "False": False, "false": False}
     try:
-        return bool(int(given))
+        return words[given] if given in words else bool(int(given))
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError("must be True or False") from error
 
@@ -133,14 +129,9 @@ def secret(given: Any) -> str:
     return str(given)
 
 
-def report_file(given: Any) -> Path | None:
-    """The path of a file in an existing folder, or None."""
-    if not given:
-        return None
-    if not isinstance(given, str | PathLike):
-        raise ValueError("must be the path of a file")  # noqa: TRY004 - as in all checks
-    path = Path(given)
+def report_file(given: Any) -> Path:
+    """The path of a file in an existing folder."""
     # Unlike the method, false for a name that is too long, or a link that leads to itself.
-    if not os.path.isdir(path.parent):  # noqa: PTH112
-        raise ValueError(f"there is no folder {shortened(str(path.parent))!r} for the report")
-    return path
+    if not isinstance(given, str | PathLike) or not os.path.isdir(Path(given).parent):  # noqa: PTH112
+        raise ValueError("must be the path of a file in an existing folder")
+    return Path(given)

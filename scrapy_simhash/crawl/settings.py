@@ -47,21 +47,23 @@ _LONGEST_ERROR = 1000
 # The calls are evaluated once, as they must be.
 # ruff: noqa: RUF009
 def _setting(default: Any, check: Callable[[Any], Any], *, is_secret: bool = False) -> Any:
-    """A setting, named after its field; `check` returns the value to use, or raises."""
+    """A setting, named after its field; `check` returns the value to use, or raises.
+
+    If the default is None, None is valid too.
+    """
+    check = checks.optional(check) if default is None else check
     metadata = {"default": default, "check": check, "is_secret": is_secret}
     return field(repr=not is_secret, metadata=metadata)
 
 
-def _checked_url(given: Any) -> URL | None:
-    if not given:
-        return None
+def _checked_url(given: Any) -> URL:
     from scrapy_simhash.db.engine import check_url  # noqa: PLC0415
 
     return check_url(given)
 
 
-def _item_field(setting: str) -> Callable[[Any], ItemField | None]:
-    return checks.optional(lambda given: ItemField(setting, checks.name(given)))
+def _item_field(setting: str) -> Any:
+    return _setting(None, lambda given: ItemField(setting, checks.name(given)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +75,18 @@ class Settings:
     enabled: bool = _setting(True, checks.flag)
     database_url: URL | None = _setting(None, _checked_url, is_secret=True)
     engine_options: Mapping[str, Any] = _setting({}, checks.mapping, is_secret=True)
-    secret: str | None = _setting(None, checks.optional(checks.secret), is_secret=True)
+    secret: str | None = _setting(None, checks.secret, is_secret=True)
     namespace: str = _setting("{spider}", checks.namespace)
     on_duplicate: Literal["drop", "skip", "report"] = _setting(
         "drop", checks.one_of("drop", "skip", "report")
     )
     compare: Compare = _setting("auto", checks.one_of(*checks.COMPARE))
-    fields: Fields | None = _setting(None, checks.optional(Fields))
-    ignore_fields: Fields | None = _setting(None, checks.optional(Fields))
-    key: Fields | None = _setting(None, checks.optional(Fields))
+    fields: Fields | None = _setting(None, Fields)
+    ignore_fields: Fields | None = _setting(None, Fields)
+    key: Fields | None = _setting(None, Fields)
     facts: FactsMode = _setting("auto", checks.one_of("auto", "always", "never"))
     similarity: float = _setting(0.9, checks.number(0.7, 1))
-    distance: int | None = _setting(None, checks.optional(checks.number(0, 160, int)))
+    distance: int | None = _setting(None, checks.number(0, 160, int))
     candidates: Literal["auto", "bands", "blocks"] = _setting(
         "auto", checks.one_of("auto", "bands", "blocks")
     )
@@ -94,19 +96,19 @@ class Settings:
     min_features: int = _setting(8, checks.number(1, 10_000, int))
     max_text: int = _setting(1_000_000, checks.number(1, 100_000_000, int))
     known: Known = _setting("pass", checks.one_of("pass", "drop"))
-    revisit: Revisit | None = _setting(None, checks.optional(checks.revisit))
+    revisit: Revisit | None = _setting(None, checks.revisit)
     revisit_budget: int = _setting(4 << 30, checks.number(0, kind=int))
-    change_field: ItemField | None = _setting(None, _item_field("SIMHASH_CHANGE_FIELD"))
+    change_field: ItemField | None = _item_field("SIMHASH_CHANGE_FIELD")
     change_similarity: float = _setting(1.0, checks.number(0.7, 1))
     values: bool = _setting(True, checks.flag)
     on_crash: Literal["release", "keep"] = _setting("release", checks.one_of("release", "keep"))
     on_error: Literal["pass", "close"] = _setting("pass", checks.one_of("pass", "close"))
     timeout: float = _setting(10.0, checks.number(0.1, 3600))
     quarantine: int = _setting(True, checks.number_of_bytes)
-    group_field: ItemField | None = _setting(None, _item_field("SIMHASH_GROUP_FIELD"))
+    group_field: ItemField | None = _item_field("SIMHASH_GROUP_FIELD")
     text_budget: int = _setting(4 << 30, checks.number(0, kind=int))
     expected_size: int = _setting(1_000_000, checks.number(1, 10**12, int))
-    expire: int | None = _setting(None, checks.optional(checks.number(0, kind=int)))
+    expire: int | None = _setting(None, checks.number(0, kind=int))
     reset: bool = _setting(False, checks.flag)
     report: Path | None = _setting(None, checks.report_file)
     log_level: str = _setting(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
@@ -22,11 +23,12 @@ class Passwords:
     """The passwords of a URL and of options for :func:`sqlalchemy.create_engine`."""
 
     def __init__(self, url: URL, options: Mapping[str, Any]) -> None:
-        passwords = {str(url.password)} if url.password else set()
-        passwords |= {*_passwords(url.query), *_passwords(options)} - {""}
-        forms = passwords | {quote(password, safe="") for password in passwords}
-        forms |= {quote_plus(password) for password in passwords}
-        forms |= {repr(password)[1:-1] for password in passwords}
+        passwords = {*_passwords([{"password": str(url.password or "")}, url.query, options])}
+        forms = {
+            form
+            for password in passwords - {""}
+            for form in (password, quote(password, ""), quote_plus(password), repr(password)[1:-1])
+        }
         alternatives = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
         # Whole words only: a password may be "a", which occurs in most words.
         self._found = re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)" if forms else r"(?!)")
@@ -37,17 +39,9 @@ class Passwords:
 
     def cause(self, error: BaseException) -> BaseException | None:
         """The error, to be raised from; None if it or one of its causes shows a password."""
-        seen: list[BaseException] = []
-        left: list[object] = [error]
-        while left:
-            raised = left.pop()
-            if not isinstance(raised, BaseException) or raised in seen:
-                continue
-            if self._found.search(str(raised)):
-                return None
-            seen.append(raised)
-            left += [raised.__cause__, raised.__context__, getattr(raised, "orig", None)]
-        return error
+        # Without lines of code.
+        shown = "".join(traceback.format_exception(error, limit=0))
+        return None if self._found.search(shown) else error
 
 
 def _passwords(given: object, *, inside: bool = False) -> Iterator[str]:
@@ -55,11 +49,9 @@ def _passwords(given: object, *, inside: bool = False) -> Iterator[str]:
     if isinstance(given, Mapping):
         for name, value in given.items():
             yield from _passwords(value, inside=inside or is_secret(str(name)))
-    elif isinstance(given, (str, bytes)):
+    elif isinstance(given, (str, bytes, int)):
         if inside:
-            yield given if isinstance(given, str) else given.decode("utf-8", "replace")
+            yield given.decode("utf-8", "replace") if isinstance(given, bytes) else str(given)
     elif isinstance(given, Sequence):
         for value in given:
             yield from _passwords(value, inside=inside)
-    elif inside and type(given) is int:
-        yield str(given)
