@@ -158,7 +158,7 @@ def crawl_once(folder: str) -> None:
     if "ADDONS" in settings:
         from scrapy_simhash.crawl.document import DocumentMaker
 
-        for name in ("draft", "of_item", "of_page"):
+        for name in ("draft", "of_item"):
             setattr(DocumentMaker, name, in_sort(getattr(DocumentMaker, name)))
         take_turns()
         settings |= {"SIMHASH_SECRET": "the same in each run", "SIMHASH_TIMEOUT": 600}
