@@ -59,12 +59,11 @@ class Changes:
     """How a new text differs from an old text.
 
     Attributes:
-        all: the edits in the order of the new text; none if the old text has all of its pairs of
-            words, wherever they stand.
+        all: the edits in the order of the new text. If the old text has all of its pairs of
+            words, wherever they stand, and is no longer, there is one between the words with which
+            both begin and end.
         length: the number of words of the shorter text.
         is_cut: whether the old text is longer.
-        is_mixed: whether there are no edits and no cut, but the words are not the same in the same
-            order, as where "the" became "a" and a long text has the new pairs elsewhere.
 
     >>> Changes.of("the goats sail today at ten", "the goats sail today at nine").all
     [WordEdit(new=['ten'], old=['nine'], before='at', after='')]
@@ -73,7 +72,6 @@ class Changes:
     all: Sequence[WordEdit]
     length: float
     is_cut: bool = False
-    is_mixed: bool = False
 
     @classmethod
     def of(cls, new: str, old: str) -> Changes:
@@ -90,12 +88,14 @@ class Changes:
             parts, new_words, old_words = result  # type: ignore[misc]
             edits = [WordEdit(a.split(), b.split(), *around) for a, b, *around in parts]
         is_cut = new_words < old_words
-        is_mixed = not (edits or is_cut or new == old) and tokens(new) != tokens(old)
-        return cls(edits, min(new_words, old_words), is_cut, is_mixed)
+        if not (edits or is_cut or new == old):
+            edit = _without_ends(WordEdit(tokens(new), tokens(old), "", ""))
+            edits = [edit] if edit.new or edit.old else []
+        return cls(edits, min(new_words, old_words), is_cut)
 
     def __bool__(self) -> bool:
         """Whether the texts differ."""
-        return self.is_cut or self.is_mixed or bool(self.all)
+        return self.is_cut or bool(self.all)
 
     def replaces_passage(self) -> bool:
         """Whether a passage stands in place of a different passage, between the same words."""

@@ -7,7 +7,7 @@ visits, advice, reports and docs/duplicates.md.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum, IntEnum
 from functools import lru_cache
@@ -32,8 +32,6 @@ class Evidence(IntEnum):
 
     TEXT = 0
     NUMBER = 1
-    #: Numbers of the compared texts: those where they differ, or all of them if a text is not kept.
-    NUMBERS = 2
     #: What a date has beside its day.
     TIME = 3
     YEAR = 8
@@ -55,6 +53,8 @@ class Evidence(IntEnum):
     REST = 15
     AMOUNT = 16
     # Read where two texts differ, never stored:
+    #: A number in place of a different one, or of none.
+    NUMBERS = 199
     #: A passage in place of a different one.
     PASSAGE = 200
     #: A name in place of a different one, wherever it stands.
@@ -171,8 +171,7 @@ def _kind(code: int) -> Evidence:
 SURE = frozenset(
     code
     for code in range(256)
-    if _kind(code) is not Evidence.NUMBERS
-    and weight(
+    if weight(
         _kind(code),
         frozenset({Relation.SAME_SITE, Relation.ONE_TITLE, Relation.CLOSE, Relation.OF_PAGE}),
     )
@@ -185,12 +184,11 @@ def differing(
     stored: AbstractSet[Record],
     stored_values: Mapping[int, tuple[int, int]],
     relations: frozenset[Relation],
-    unread: Collection[Evidence] = (),
 ) -> Iterator[int]:
     """Yield the hashes of the names of facts that keep a new item apart from a stored one.
 
     They come in the order of `new`. The stored item may have more facts. `stored_values` are the
-    kinds and values of its facts by name. Evidence of kinds in `unread` is not compared.
+    kinds and values of its facts by name.
 
     >>> price, other = (1, Evidence.AMOUNT, 20), (1, Evidence.AMOUNT, 30)
     >>> of_one_site = frozenset({Relation.SAME_SITE})
@@ -206,8 +204,6 @@ def differing(
         is_number = stored_kind in _NUMERIC
         if stored_kind in _STRONGEST or (is_number and kind is Evidence.NUMBER):
             kind = stored_kind  # such as "20" beside "19.99"
-        if kind in unread:
-            continue
         is_of_page = bool(name & PAGE_BIT) and kind is not Evidence.NUMBERED
         weighs = weight(kind, _of_page(relations) if is_of_page else relations)
         # Beside "on request", an amount is missing.

@@ -326,6 +326,8 @@ static int are_harmless(const Words words[2], const Bytes *found)
     double least = words[words[0].words > words[1].words].words * SHARE;
     int result = 2;
 
+    if (!count && words[0].words >= words[1].words)
+        return 0; /* the same pairs in another order */
     least = least < SHORT_PASSAGE ? SHORT_PASSAGE : least > PASSAGE ? PASSAGE : least;
     for (size_t at = 0; at < count; at++) {
         Range new = changes[at].new, old = changes[at].old;

@@ -77,6 +77,5 @@ PyObject *core_leaves(PyObject *module, PyObject *heading);
 PyObject *core_bands(PyObject *module, PyObject *arguments);
 PyObject *core_common(PyObject *module, PyObject *arguments);
 PyObject *core_compare(PyObject *module, PyObject *arguments);
-PyObject *core_numbers(PyObject *module, PyObject *arguments);
 
 #endif

@@ -40,7 +40,7 @@ def decided(
             text,
             key=f"{url} {number}",
             url=url,
-            facts=facts_of({"title": title} if title else {}).with_numbers(text),
+            facts=facts_of({"title": title} if title else {}),
         )
         for number, (text, url, title) in enumerate(zip(texts, urls, titles, strict=True))
     ]
@@ -70,7 +70,7 @@ def test_in_one_batch_it_is_decided_as_in_two() -> None:
     for text, differs in ((REPLACED, "(passage)"), (spliced(100, 0, *OWN), None)):
         with Index("sqlite://") as index:
             documents = [
-                index.document(one, key=url, url=url, facts=Facts().with_numbers(one))
+                index.document(one, key=url, url=url, facts=Facts())
                 for one, url in ((PLAIN, HERE), (text, ELSEWHERE))
             ]
             assert index.execute(claims=documents)[1].differs == differs
