@@ -80,9 +80,6 @@ class Core(Protocol):
     def body(self, root: Any, visible: bytes, /) -> str | None:
         """`text.density.body`."""
 
-    def rows(self, root: Any, /) -> list[Any] | None:
-        """`text.page_facts._rows`; rows with an empty cell may be missing."""
-
     def leaves(self, heading: Any, /) -> list[Any] | None:
         """`text.page_facts._leaves`; elements without a digit may be missing."""
 

@@ -26,7 +26,6 @@ static PyMethodDef methods[] = {
     {"knows", core_knows, METH_O, NULL},
     {"page", core_page, METH_VARARGS, NULL},
     {"body", core_body, METH_VARARGS, NULL},
-    {"rows", core_rows, METH_O, NULL},
     {"leaves", core_leaves, METH_O, NULL},
     {"markup", core_markup, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -19,7 +19,6 @@ from itertools import chain, islice, takewhile
 from json import JSONDecoder
 from typing import Any
 
-from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_simhash.item.facts import ROW
@@ -39,12 +38,7 @@ _JSON_CHARACTERS = 1 << 18
 _JSON_DEPTH = 4
 _JSON_OBJECTS = 64
 
-# Rows of tables, of definition lists, and of lists of labels and values made of other elements.
-_TWO_CELLS = etree.XPath(
-    "descendant-or-self::tr[count(*)=2][*[2][self::td]]"
-    " | descendant-or-self::dt"
-    " | descendant-or-self::*[self::div or self::li or self::p][count(*)=2][not(*/*)][not(a)]"
-)
+# Rows of tables and of definition lists that are looked at.
 _ROWS = 4096
 # Rows about the page that are read; `facts.MAX_FIELDS` of them are stored.
 _READ_ROWS = 256
@@ -54,7 +48,6 @@ _VALUE_LENGTH = 80
 _BEHIND = 100
 # Characters of such a day or price.
 _ALONE_LENGTH = 64
-_UNIT = 3  # letters of a unit, such as "kg"
 
 _DATES = {"page:datePublished", "page:datePosted", "page:startDate"}
 # Types whose properties are not those of the page: a review's date, an author's name.
@@ -87,8 +80,8 @@ def page_facts(root: HtmlElement) -> dict[str, Any]:
     - "page:time", the first time beside the heading, if none of the dates is known;
     - "page:day" if there is no such time either, and "page:price": the first day, and the first
       amount, that is the whole text of one of the first hundred elements behind the heading;
-    - "page:value.Colour" and so on: the values of rows of two short cells by their labels; a list,
-      if several rows have one label.
+    - "page:value.Colour" and so on: the values of rows of two short cells, in tables and in
+      definition lists, by their labels; a list, if several rows have one label.
 
     Times that can be parsed are ISO 8601 to the minute, in UTC if they have an offset; days have no
     time. The page is not changed.
@@ -130,15 +123,7 @@ class PageFacts:
         A translated page has other labels, so no field in which it could differ.
         """
         rows: dict[str, list[str]] = {}
-        cells: Iterable[HtmlElement]
-        for row in islice(filter(self._is_about_page, _rows(self._root)), _READ_ROWS):
-            if row.tag == "dt":
-                label, cells = row, takewhile(_is_definition, row.itersiblings("*"))
-            else:
-                label, cell = row.iterchildren("*")
-                if _is_sentence(row.text, label.tail, cell.tail):
-                    continue
-                cells = (cell,)
+        for label, cells in islice(self._rows(), _READ_ROWS):
             name = _short_text(label, _LABEL_LENGTH).rstrip(" :：")
             values = [text for cell in cells if (text := _short_text(cell, _VALUE_LENGTH))]
             # A row may be "12 May | 3 comments".
@@ -147,11 +132,19 @@ class PageFacts:
                 rows.setdefault(ROW + name.replace(".", " "), []).extend(values)
         return {name: values[0] if len(values) == 1 else values for name, values in rows.items()}
 
-    def _is_about_page(self, row: HtmlElement) -> bool:
-        # A row that is an element of a list is no teaser.
-        is_element = row.tag == "li" and not marking_of(row)
-        outermost = next(row.iterancestors(), row) if is_element else row
-        return _is_about_page(outermost, self._surroundings)
+    def _rows(self) -> Iterator[tuple[HtmlElement, Iterable[HtmlElement]]]:
+        """Yield the label and the values of each row about the page."""
+        values: Iterable[HtmlElement]
+        for row in islice(self._root.iter("tr", "dt"), _ROWS):
+            if row.tag == "dt":
+                label, values = row, takewhile(_is_definition, row.itersiblings("*"))
+            else:
+                cells = list(islice(row.iterchildren("*"), 3))
+                if len(cells) != 2 or cells[1].tag != "td":
+                    continue
+                label, values = cells[0], cells[1:]
+            if _is_about_page(row, self._surroundings):
+                yield label, values
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -254,21 +247,6 @@ def _leaves(heading: HtmlElement) -> list[HtmlElement]:
     return [element for element in islice(behind, _BEHIND) if not len(element)]
 
 
-def _is_sentence(before: str | None, between: str | None, after: str | None) -> bool:
-    """Whether the words around two cells make a sentence, as in "Episode <b>3</b> of <b>20</b>".
-
-    A word before the label makes none, as in "Size EU 42", neither does a unit, as in "10 kg".
-    """
-    heads, inside, units = (_words(text) if text else () for text in (before, between, after))
-    is_head = len(heads) <= 1 and not any(map(_DIGIT.search, heads))
-    is_unit = len(units) <= 1 and all(len(word) <= _UNIT for word in units)
-    return bool(inside) or not is_head or not is_unit
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in text.split() if any(map(str.isalnum, word))]
-
-
 def _short_text(cell: HtmlElement, most: int) -> str:
     """The text of a cell; "" if it has more than `most` characters, or more than eight parts."""
     if len(cell):
@@ -277,20 +255,6 @@ def _short_text(cell: HtmlElement, most: int) -> str:
             return ""
     text = text_of(cell)
     return text if len(text) <= most else ""
-
-
-def _rows(root: HtmlElement) -> list[HtmlElement]:
-    """Elements of a label and a value; in a definition list, the elements of the labels."""
-    core = tree_core()
-    if core is not None and (rows := core.rows(root)) is not None:
-        return rows
-    two_cells = (
-        row
-        for row in _TWO_CELLS(root)
-        # XPath would count the siblings behind each label.
-        if row.tag != "dt" or any(map(_is_definition, islice(row.itersiblings("*"), 1)))
-    )
-    return list(islice(two_cells, _ROWS))
 
 
 def _microdata(
