@@ -16,12 +16,6 @@ from zlib import crc32
 
 logger = logging.getLogger(__name__)
 
-#: What `Core.markup` finds: names and contents of meta elements in turn; types and sources of
-#: scripts in turn; at most one title; the texts of h1 elements, and the elements; the texts of h2
-#: elements; the number of time elements; elements with microdata. Texts may be longer than asked.
-FoundMarkup = tuple[
-    list[str], list[str], list[str], list[str], list["Any"], list[str], int, list["Any"]
-]
 _How = tuple[int, int, int]
 
 
@@ -83,10 +77,8 @@ class Core(Protocol):
     def leaves(self, heading: Any, /) -> list[Any] | None:
         """`text.page_facts._leaves`; elements without a digit may be missing."""
 
-    def markup(
-        self, root: Any, packed: tuple[bytes, bytes], bounds: tuple[int, ...], /
-    ) -> FoundMarkup | None:
-        """The content of `text.markup.read_markup`, which has the names and bounds."""
+    def elements(self, root: Any, names: bytes, most: int, /) -> list[Any] | None:
+        """`text.markup._find_elements`; those without a fact may be missing."""
 
 
 # A text with one character of each kind: separator, letters, ideograph, letter of a script without

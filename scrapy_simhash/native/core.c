@@ -27,7 +27,7 @@ static PyMethodDef methods[] = {
     {"page", core_page, METH_VARARGS, NULL},
     {"body", core_body, METH_VARARGS, NULL},
     {"leaves", core_leaves, METH_O, NULL},
-    {"markup", core_markup, METH_VARARGS, NULL},
+    {"elements", core_elements, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

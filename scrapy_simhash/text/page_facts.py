@@ -38,8 +38,6 @@ _JSON_CHARACTERS = 1 << 18
 _JSON_DEPTH = 4
 _JSON_OBJECTS = 64
 
-# Rows of tables and of definition lists that are looked at.
-_ROWS = 4096
 # Rows about the page that are read; `facts.MAX_FIELDS` of them are stored.
 _READ_ROWS = 256
 _LABEL_LENGTH = 40
@@ -69,10 +67,9 @@ def page_facts(root: HtmlElement) -> dict[str, Any]:
 
     Values have 1 to 256 characters, white space collapsed. Missing ones are left out:
 
-    - "page:title", or only the heading if the title adds something to it, such as the name of the
-      site, so that a page and its print view have equal titles;
-    - "page:heading", the h1 that the title holds, or else og:title holds, or else the first;
-    - "page:headline", the headline for other sites, if it differs from both;
+    - "page:title", or only the heading if the title has something beside it, such as the name of
+      the site, so that a page and its print view have equal titles;
+    - "page:heading", the h1 with which a part of the title ends, or else the first;
     - "page:datePublished", "page:startDate", "page:price", "page:priceCurrency", "page:sku",
       "page:gtin", "page:mpn", "page:isbn", "page:productID": the first such property in JSON-LD, or
       else in microdata, or else in a meta element;
@@ -110,8 +107,8 @@ class PageFacts:
     @cached_property
     def _surroundings(self) -> Surroundings:
         """The elements around the heading, and around the article if the page has only one."""
-        articles = list(islice(self._root.iter("{*}article"), 2))
-        inner = articles if len(articles) == 1 else []
+        articles = self._markup.articles
+        inner = [*articles] if len(articles) == 1 else []
         if self.titles.element is not None:
             inner.append(self.titles.element)
         return {around: True for element in inner for around in (element, *element.iterancestors())}
@@ -135,7 +132,7 @@ class PageFacts:
     def _rows(self) -> Iterator[tuple[HtmlElement, Iterable[HtmlElement]]]:
         """Yield the label and the values of each row about the page."""
         values: Iterable[HtmlElement]
-        for row in islice(self._root.iter("tr", "dt"), _ROWS):
+        for row in self._markup.rows:
             if row.tag == "dt":
                 label, values = row, takewhile(_is_definition, row.itersiblings("*"))
             else:
@@ -153,24 +150,19 @@ class PageFacts:
         facts = {"page:title": title, "page:heading": heading}
         facts = {name: value for name, value in facts.items() if value}
         for name, value in (
-            *_json_properties(self._markup.scripts, [title, heading, metas.get("og:title", "")]),
+            *_json_properties(self._markup.scripts, [title, heading]),
             *_microdata(self._markup.items, self._surroundings),
-            *((marked.META[name], value) for name, value in metas.items() if name in marked.META),
+            *((marked.META[name], value) for name, value in metas.items()),
         ):
             if name not in facts and (normalised := _normalised(name, value)):
                 facts[name] = normalised
-        if self._markup.times and not _DATES & facts.keys():
-            times = islice(self._root.iter("{*}time"), self._markup.times)
-            if time := _time(times, self._surroundings):
-                facts["page:time"] = time
-        has_time = "page:time" in facts or not _DATES.isdisjoint(facts)
+        has_time = not _DATES.isdisjoint(facts)
+        if not has_time and (time := _time(self._markup.times, self._surroundings)):
+            facts["page:time"], has_time = time, True
         if self.titles.element is not None and not (has_time and "page:price" in facts):
             for name, value in _days_and_prices(self.titles.element, self._surroundings):
                 if not (has_time and name == "page:day"):
                     facts.setdefault(name, value)
-        headline = facts.get("page:headline")
-        if headline and (agree(headline, title) or agree(headline, heading)):
-            del facts["page:headline"]
         return facts | self.rows
 
 
@@ -258,7 +250,7 @@ def _short_text(cell: HtmlElement, most: int) -> str:
 
 
 def _microdata(
-    elements: list[HtmlElement], surroundings: Surroundings
+    elements: Iterable[HtmlElement], surroundings: Surroundings
 ) -> Iterator[tuple[str, str]]:
     """Yield the properties in microdata of the page."""
     for element in elements:

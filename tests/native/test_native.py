@@ -445,7 +445,7 @@ def test_a_core_with_other_results_is_not_used_and_one_line_reports_it(broken, m
     assert "Python code is" in record.getMessage()
 
 
-@pytest.mark.parametrize("name", ["LIBXML_VERSION", "knows", "page", "markup"])
+@pytest.mark.parametrize("name", ["LIBXML_VERSION", "knows", "page", "elements"])
 def test_a_core_that_was_built_from_an_older_checkout_is_not_used(name, monkeypatch, caplog):
     monkeypatch.delenv("SIMHASH_NATIVE", raising=False)
     monkeypatch.delattr(COMPILED, name)
