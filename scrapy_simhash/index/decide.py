@@ -49,9 +49,6 @@ from scrapy_simhash.text.page import containment
 #: session copies .81.
 REST = 0.65
 
-#: Texts of one site under one title are versions of one item from this similarity on.
-CLOSE = 0.9
-
 #: The stored texts that a document is compared with, the nearest first; and the words of a batch in
 #: such pairs, which take about a second. The nearest text of each document is always compared.
 TEXTS = 32
@@ -277,8 +274,6 @@ def _relations(
     relations = relations_of(facts, stored, same_site=here or is_strict)
     if row.identity == other.identity:
         relations = {Relation.VERSION, *relations & {Relation.ONE_TITLE}}
-    if here and Relation.ONE_TITLE in relations and (match.jaccard or 0.0) >= CLOSE:
-        relations.add(Relation.CLOSE)
     # Items of one list, and answers to forms, share a URL and are different items.
     are_alone = row.download != row.epoch and other.download != other.epoch
     if are_alone and row.url not in ("", other.url) and (view := view_of(row.url, other.url)):

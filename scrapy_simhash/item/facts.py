@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from itertools import product, starmap
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -19,7 +18,6 @@ from scrapy_simhash.item.evidence import (
     Evidence,
     Record,
     Relation,
-    are_other_days,
     differing,
 )
 from scrapy_simhash.item.folding import Folded
@@ -46,13 +44,7 @@ REST_OF_ITEM = "(rest of the item)"
 #: The name of the fact that stands for all fields beyond `MAX_FIELDS`.
 OTHERS = "(others)"
 # The facts that a date gives beside its day, with the order of `Folded.time`.
-_TIMES = {
-    "year": Evidence.YEAR,
-    "time": Evidence.TIME,
-    "seconds": Evidence.TIME,
-    "zone": Evidence.TIME,
-}
-_TIME_KINDS = frozenset(_TIMES.values())
+_TIMES = ("year", "time", "seconds", "zone")
 _STATES = (Evidence.STATE, Evidence.STOCK)
 # Kinds of evidence that do not count as the item's own.
 _NOT_OWN = {Evidence.TITLE, Evidence.STATE, Evidence.NUMBERED}
@@ -222,24 +214,8 @@ def are_two_items(a: Facts, b: Facts) -> bool:
 
 def relations_of(new: Facts, stored: Facts, *, same_site: bool) -> set[Relation]:
     """The relations of two items, as far as their facts tell."""
-    has_equal_title = equal_titles(new, stored)
-    if same_site:
-        base = Relation.SAME_SITE
-    elif has_equal_title is False and _have_other_days(new, stored):
-        base = Relation.OTHER_DAY
-    else:
-        base = Relation.OTHER_SITE
-    return {base, Relation.ONE_TITLE} if has_equal_title else {base}
-
-
-def _have_other_days(new: Facts, stored: Facts) -> bool:
-    """Whether both items have days, and none in common."""
-    new_days, stored_days = (
-        {value for _, kind, value in facts.records if kind == Evidence.DATE}
-        for facts in (new, stored)
-    )
-    pairs = product(new_days, stored_days)
-    return bool(new_days and stored_days) and all(starmap(are_other_days, pairs))
+    base = Relation.SAME_SITE if same_site else Relation.OTHER_SITE
+    return {base, Relation.ONE_TITLE} if equal_titles(new, stored) else {base}
 
 
 def equal_titles(new: Facts, stored: Facts) -> bool | None:
@@ -268,7 +244,7 @@ def _add(values: dict[int, Folded], names: dict[int, str], name: str, value: Fol
     if key in values:  # "datePublished" and "date_published"
         value = Folded(Evidence.TEXT, f"{values[key].text}\x1f{value.text}")
     values[key] = value
-    names.setdefault(key, name.rpartition(" (")[0] if value.kind in _TIME_KINDS else name)
+    names.setdefault(key, name.rpartition(" (")[0] if value.kind == Evidence.TIME else name)
 
 
 def _numbered(fields: Mapping[str, Folded], secret: bytes) -> Iterator[tuple[int, str, int]]:
@@ -287,9 +263,9 @@ def _numbered(fields: Mapping[str, Folded], secret: bytes) -> Iterator[tuple[int
 def _times(fields: Mapping[str, Folded]) -> dict[str, Folded]:
     """The years, times, seconds and zones of dates as facts of their own."""
     return {
-        f"{name} ({part})": Folded(value.kind if value.kind in _STATES else kind, text)
+        f"{name} ({part})": Folded(value.kind if value.kind in _STATES else Evidence.TIME, text)
         for name, value in fields.items()
-        for (part, kind), text in zip(_TIMES.items(), value.time, strict=False)
+        for part, text in zip(_TIMES, value.time, strict=False)
         if text
     }
 
