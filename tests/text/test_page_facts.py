@@ -40,7 +40,7 @@ def linked_data(data: object) -> str:
     [
         *("Goats at sea", "Goats at sea – Island Post", "GOATS  AT SEA | Post", "Goats at Sea!"),
         *("Island Post » Goats at sea » Print", "Old version of Goats at sea - Wiki"),
-        *("[12] Goats at sea", "Printing Goats at sea"),
+        *("[12] Goats at sea", "Goats at sea（川辺新聞） - ヤホー"),
     ],
 )
 def test_a_title_of_which_a_part_ends_with_the_heading_is_the_heading(title: str) -> None:
