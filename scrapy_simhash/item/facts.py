@@ -22,7 +22,6 @@ from scrapy_simhash.item.evidence import (
 )
 from scrapy_simhash.item.folding import Folded
 from scrapy_simhash.item.names import TITLES, name_of
-from scrapy_simhash.item.state import without_state
 
 #: Fields of an item that are stored, with `(others)`, but not the records of numbers in titles.
 MAX_FIELDS = 64
@@ -252,7 +251,7 @@ def _numbered(fields: Mapping[str, Folded], secret: bytes) -> Iterator[tuple[int
     for name, (kind, text, _) in fields.items():
         if kind != Evidence.TITLE or text[:2] != "t:" or not _DIGITS.search(text):
             continue
-        for part in _SEPARATOR.split(without_state(text[2:_LONGEST_TITLE])):
+        for part in _SEPARATOR.split(text[2:_LONGEST_TITLE]):
             # Two sites may write a date in the same words, but not in the same order.
             in_order = sorted(digits.lstrip("0") for digits in _DIGITS.findall(part))
             words = " ".join(tokens(_DIGITS.sub(" ", part)))
