@@ -50,7 +50,6 @@ _DIGIT = re.compile("[0-9]")
 _NO_DATES: frozenset[Mark] = frozenset({"code", "price", "title"})
 # Marks of names whose numbers are labels: "1.10" is not "1.1".
 _LABELS: frozenset[Mark] = frozenset({"code", "serial"})
-_NAMING = _LABELS | {"price"}
 # Commas that are no part of a number, and a full stop at the end.
 _PUNCTUATION = re.compile(r"(?<!\d)[,、]|[,、](?!\d)|(?<!\.)[.。]\Z")
 # The first bytes of pictures and markup, which are no facts.
@@ -162,9 +161,9 @@ def _kind_of(name: Name, folded: Folded) -> Evidence:
         return Evidence.DATE
     if folded.kind != Evidence.TEXT:
         return Evidence(folded.kind)
-    if "title" in marks and folded.text.startswith("t:"):
+    if "title" in marks and folded.text[0] in "tn":
         return Evidence.TITLE
-    return Evidence.DATE if "dated" in marks and marks.isdisjoint(_NAMING) else Evidence.TEXT
+    return Evidence.DATE if "dated" in marks else Evidence.TEXT
 
 
 def _scalar(name: Name, value: Any) -> Folded | None:
