@@ -142,12 +142,6 @@ ON_ONE_SITE = {
         bare("Tariff", thing(title="Tariff", text=f"{TEXT}<p>Tariff 54321</p>")),
         to=f"{ONE}/first/print",
     ),
-    "A print view, its title marked as such, of a page without a main heading": both(
-        bare("A heading", TEXT).replace(b"h1>", b"h3>"),
-        bare("Print: A heading", TEXT).replace(b"h1>", b"h3>"),
-        to=f"{ONE}/print/1",
-        read=stored,
-    ),
     "The same description at a different price": one_site(PRODUCT, PRODUCT | {"price": "€24.50"}),
     "The next edition of a gazette, its text in a file": one_site(
         {"title": "The Gazette", "file_urls": "/2024/a.pdf?token=1", "text": TEXT},

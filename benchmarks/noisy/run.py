@@ -3,6 +3,7 @@
     python -m benchmarks.noisy --set tuned
     python -m benchmarks.noisy --kinds wordpress,drupal --spiders AL --wrong --why
     python -m benchmarks.noisy --setting SIMILARITY=.8
+    python -m benchmarks.noisy --set all --totals --without rows   # what a part decides
     python -m benchmarks.noisy --set all --different   # things that are alike, and all different
     python -m benchmarks.noisy --set all --spread 3    # a page of each thing, on one of three sites
 
@@ -31,6 +32,7 @@ from scrapy.utils.test import get_crawler
 
 from benchmarks.noisy.site import Kind, Page
 from benchmarks.noisy.spiders import SPIDERS, Seen
+from benchmarks.noisy.without import NAMES, switch_off
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
@@ -316,6 +318,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--kinds", default="", help="parts of their names, with commas")
     parser.add_argument("--spiders", default="".join(SPIDERS), help="letters, such as ABZ")
     parser.add_argument("--setting", type=_setting, action="append", default=[])
+    parser.add_argument("--without", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--things", type=int, help="of each kind, instead of its usual count")
     parser.add_argument("--different", action="store_true", help="only kinds without copies")
     parser.add_argument("--spread", type=int, default=0, metavar="SITES", help="one page of each")
@@ -335,7 +338,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         ]
         if not chosen:
             continue
-        with ProcessPoolExecutor(options.processes) as pool:
+        with ProcessPoolExecutor(
+            options.processes, initializer=switch_off, initargs=(options.without,)
+        ) as pool:
             jobs = [
                 pool.submit(
                     measure, kind, options.spiders, settings, options.things, options.spread
@@ -347,5 +352,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.totals:
             rows = rows[:2] + rows[2 + len(chosen) :]
         heading = ", ".join([name, *(f"{key} = {value}" for key, value in settings.items())])
+        if options.without:
+            heading += f", without {options.without}"
         print(f"## {heading}\n\n" + "\n".join(rows) + "\n")
         print("\n".join(report(measured, wrong=options.wrong, why=options.why)))

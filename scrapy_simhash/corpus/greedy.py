@@ -26,7 +26,7 @@ from scrapy_simhash.index.decide import decide, sharing_sites
 from scrapy_simhash.index.rule import compare
 from scrapy_simhash.index.verdict import ClaimRow, Match
 from scrapy_simhash.index.visits import may_be_one_site
-from scrapy_simhash.item.facts import Facts, without
+from scrapy_simhash.item.facts import without
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.simhash.measure import hamming
 
@@ -320,10 +320,7 @@ class Greedy:
 
     def _read_row(self, place: int) -> ClaimRow:
         number = int(self._numbers[place])
-        row, text = self._sketches.row(number, place), self._sketches.text(number)
-        if text and row.facts is not None:
-            facts = Facts.unpack(row.facts).with_numbers(text, self._plan.secret)
-            row = row._replace(facts=facts.packed())
+        row = self._sketches.row(number, place)
         if self._ignored and row.facts:
             row = row._replace(facts=without(row.facts, self._ignored))
         return row

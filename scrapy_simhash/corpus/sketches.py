@@ -25,8 +25,8 @@ from scrapy_simhash.features.tokens import fold_table
 from scrapy_simhash.index.batch import digest_of, how_compared, identity_hash, whole_key
 from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import ClaimRow, Document
-from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts
-from scrapy_simhash.item.names import is_inside, name_of
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.names import is_inside
 from scrapy_simhash.simhash.measure import FEW_FEATURES, common
 
 #: Stands for what a document is compared by, if it has nothing to compare.
@@ -105,7 +105,7 @@ def make_part(
     slots = plan.keys.slots
     keys = np.zeros((len(documents), slots + 1), np.int32)
     shingles, details, texts = [_NO_SHINGLES], list[bytes](), list[bytes]()
-    names = {name_of(NUMBERS_OF_TEXT).key: NUMBERS_OF_TEXT}
+    names = dict[int, str]()
     no_ranks = (0,) * len(criteria)
     nothing = bytes(plan.width), bytes(_DIGEST), 0, 0, 0, 0, 0, no_ranks, 0, 0, 0, -1, -1, 0
     rows: list[tuple[Any, ...]] = [(*nothing, NOTHING, False, False)] * len(documents)
@@ -118,15 +118,11 @@ def make_part(
             keys[number, slots] = whole
         mine = _NO_SHINGLES if document.sketch.shingles is None else document.sketch.shingles
         shingles.append(mine)
-        texts.append((document.text or "").encode("utf-8", "replace") if mine.size else b"")
+        texts.append((document.text or "").encode("utf-8", "replace"))
         facts = None
         if document.facts is not None:
-            # Where the text is at hand, its numbers are read when they are needed.
-            known = document.facts
-            if document.text and not mine.size:
-                known = known.with_numbers(document.text, plan.secret)
-            facts = known.packed()
-            names.update(known.names)
+            facts = document.facts.packed()
+            names.update(document.facts.names)
         blobs = (facts, document.page_sketch, storable(document.url).encode())
         details += [blob or b"" for blob in blobs]
         digest = digest_of(document)

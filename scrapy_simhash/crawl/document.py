@@ -241,8 +241,7 @@ class DocumentMaker:
         is_shell = sketch.size < _SHELL_FEATURES and len(body) > _SHELL_RATIO * len(text)
         if sketch.size < settings.min_features or is_shell:
             return "too_short"
-        document.sketch, document.text = sketch, text
-        document.facts = facts.with_numbers(text, self._secret)
+        document.sketch, document.text, document.facts = sketch, text, facts
         return None
 
     def _identity(self, page: Page, content: ItemContent) -> tuple[str, int | None]:

@@ -280,7 +280,7 @@ class PageReader:
             page.url,
             download=0,
             text=text,
-            facts=facts.with_numbers(text, self.secret),
+            facts=facts,
             page_sketch=page_sketch,
             token=number,
         )

@@ -14,7 +14,7 @@ from itertools import combinations, islice
 from types import MappingProxyType
 
 from scrapy_simhash.db.values import ComparedBy
-from scrapy_simhash.features.changes import PASSAGE, Changes
+from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.rule import Rule, are_equal
 from scrapy_simhash.index.verdict import (
     TOUCHED,
@@ -48,16 +48,6 @@ from scrapy_simhash.text.page import containment
 #: one's visible text. Tables of contents of one manual have .11 to .60 in common, print views .97,
 #: session copies .81.
 REST = 0.65
-
-# Without the texts, nobody can see where they differ: the least estimated similarity of a copy, and
-# the words that may differ at most. Half a passage, as the estimate may be wrong by as much. In
-# longer texts the sketch would not show a passage: they must be equal.
-_UNSEEN = 0.97
-_UNSEEN_WORDS = PASSAGE / 2
-_UNSEEN_LENGTH = 1000
-
-#: Texts of one site under one title are versions of one item from this similarity on.
-CLOSE = 0.9
 
 #: The stored texts that a document is compared with, the nearest first; and the words of a batch in
 #: such pairs, which take about a second. The nearest text of each document is always compared.
@@ -167,15 +157,6 @@ def is_similar(row: ClaimRow, match: Match, rule: Rule) -> bool:
     return match.jaccard >= rule.threshold - 1e-9
 
 
-def _is_seen(row: ClaimRow, match: Match) -> bool:
-    """Whether an estimated similarity leaves no room for a passage in place of another."""
-    if row.text_digest == match.row.text_digest:
-        return True
-    size = max(1, row.size, match.row.size)
-    least = max(_UNSEEN, 1 - _UNSEEN_WORDS / size)
-    return size <= _UNSEEN_LENGTH and (match.jaccard or 0) >= least
-
-
 @dataclass(slots=True)
 class _Budget:
     """How many more texts a document, and how many more words a batch, may be compared with."""
@@ -240,23 +221,22 @@ def difference(
         return "(address)"
     if are_equal(row, other):
         return None
-    is_unseen = match.estimated and not _is_seen(row, match)
+    # Without the stored text, nobody can see where the texts differ.
+    is_unseen = match.estimated and row.text_digest != other.text_digest
     if rule.facts == "never" or facts is None:
         return NOT_COMPARED if is_unseen else None
     # Equal sets of pairs may stand in another order.
     changes = None if match.jaccard == 1 else match.changes
     stored = Facts() if other.facts is None else Facts.unpack(other.facts)
     relations = _relations(row, match, facts, stored, strict=strict, mode=rule.facts)
-    unread = () if changes is None else (Evidence.NUMBERS,)
-    if other.facts is not None and (name := conflict(facts, stored, relations, unread)):
+    if other.facts is not None and (name := conflict(facts, stored, relations)):
         return name
     if is_unseen:
         return NOT_COMPARED
     if changes is not None:
         if budget is not None and not budget.allows(row.size + other.size):
             return NOT_COMPARED
-        known = facts if other.facts is not None else stored
-        if name := _difference_of_texts(changes, relations, known, stored):
+        if name := _difference_of_texts(changes, relations):
             return name
     if row.page_sketch and other.page_sketch and may_be_one_site(row.url, other.url):
         is_other = containment(row.page_sketch, other.page_sketch) < REST
@@ -280,8 +260,6 @@ def _relations(
     relations = relations_of(facts, stored, same_site=here or is_strict)
     if row.identity == other.identity:
         relations = {Relation.VERSION, *relations & {Relation.ONE_TITLE}}
-    if here and Relation.ONE_TITLE in relations and (match.jaccard or 0.0) >= CLOSE:
-        relations.add(Relation.CLOSE)
     # Items of one list, and answers to forms, share a URL and are different items.
     are_alone = row.download != row.epoch and other.download != other.epoch
     if are_alone and row.url not in ("", other.url) and (view := view_of(row.url, other.url)):
@@ -292,16 +270,10 @@ def _relations(
 
 
 def _difference_of_texts(
-    changes: Callable[..., Changes | None],
-    relations: frozenset[Relation],
-    facts: Facts,
-    stored: Facts,
+    changes: Callable[..., Changes | None], relations: frozenset[Relation]
 ) -> str | None:
     """Where two similar texts differ, if that keeps them apart and is not their state."""
     found = changes(with_state=True)
-    if found is not None and found.is_mixed:
-        # Nothing shows where they differ, but whether they have the same numbers in one order.
-        return conflict(facts, stored, relations)
     name = _weighed(found, relations)
     # State takes ten times longer to find than the places that differ.
     return _weighed(changes(), relations) if name and found and found.touches_numbers else name

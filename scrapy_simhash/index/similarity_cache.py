@@ -40,7 +40,7 @@ _kept = _Kept()
 def changes_of(new: str, old: str, *, with_state: bool = False) -> Changes:
     """How a text differs from an earlier one; the numbers that tell its state may be left out."""
     changes = Changes.of(new, old)
-    if with_state or not (changes.is_mixed or changes.touches_numbers):  # as in most copies
+    if with_state or not changes.touches_numbers:  # as in most copies
         return changes
     rest, old_rest = without_state(new), without_state(old)
     return changes if rest is new and old_rest is old else Changes.of(rest, old_rest)

@@ -224,8 +224,7 @@ def _is_same_text(match: Match, rule: Rule) -> bool:
     if match.jaccard is None or rule.change_similarity == 1:
         return False
     is_close = match.jaccard >= rule.change_similarity
-    # Where words only stand in another order, nothing tells whether one is a number.
-    return is_close and not (changes and (changes.has_numbers or changes.is_mixed))
+    return is_close and not (changes and changes.has_numbers)
 
 
 def adds_text(row: ClaimRow, match: Match) -> bool:

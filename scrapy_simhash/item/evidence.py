@@ -7,7 +7,7 @@ visits, advice, reports and docs/duplicates.md.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum, IntEnum
 from functools import lru_cache
@@ -31,30 +31,22 @@ class Evidence(IntEnum):
     """A kind of evidence, as it is stored with a fact. Numbers above `AMOUNT` are currencies."""
 
     TEXT = 0
-    NUMBER = 1
-    #: Numbers of the compared texts: those where they differ, or all of them if a text is not kept.
-    NUMBERS = 2
-    #: What a date has beside its day.
+    #: What a date has beside its day: its year, its time of day.
     TIME = 3
-    YEAR = 8
     STATE = 4
+    #: Where a site has filed an item, and what it tells about it: an author, a summary.
     SECTION = 5
-    NOTE = 6
     #: The numbers in a title; in place of the name, the hash of its other words.
     NUMBERED = 7
     STOCK = 9
     TITLE = 10
     DATE = 11
-    #: A code such as AB-12.
-    CODE = 12
-    #: Words that name a model, an edition or a season.
-    LABEL = 13
-    #: The path of a file.
-    FILE = 14
     #: An item's own text, where the text of its page is compared.
     REST = 15
     AMOUNT = 16
     # Read where two texts differ, never stored:
+    #: A number in place of a different one, or of none.
+    NUMBERS = 199
     #: A passage in place of a different one.
     PASSAGE = 200
     #: A name in place of a different one, wherever it stands.
@@ -81,17 +73,15 @@ class Weight(IntEnum):
 class Relation(Enum):
     """The relation of a new item to a stored one: the columns of the table.
 
-    One of the first five holds. Each of the others that holds can only lessen the weight.
+    One of the first four holds. Each of the others that holds can only lessen the weight.
     """
 
     SAME_SITE = "same site"
     OTHER_SITE = "other site"
-    OTHER_DAY = "other site, title and day"
     VERSION = "later version"
     SHARED_TEXT = "shared text"
     OF_PAGE = "fact of the page"
     ONE_TITLE = "one title"
-    CLOSE = "one title, .9 similar"
     VIEW = "other view"
     TRANSLATED = "translated view"
 
@@ -101,54 +91,41 @@ class _Cells(NamedTuple):
 
     same_site: Weight
     other_site: Weight
-    other_day: Weight
     version: Weight
     shared_text: Weight
     of_page: Weight | None = Weight.BOTH
     one_title: Weight | None = None
-    close: Weight | None = None
     view: Weight | None = Weight.BOTH
     translated: Weight | None = Weight.NEVER
 
 
 _0, _REFERENCE, _REPLACED, _BOTH, _NONE_AT_ALL, _ALL = Weight
-_APART = _Cells(_ALL, _0, _0, _ALL, _0)
+_APART = _Cells(_ALL, _0, _ALL, _0)
 _TELLS = _APART._replace(shared_text=_BOTH)
-_SAME = _Cells(_0, _0, _0, _0, _0)
-_PLACE = _Cells(_ALL, _ALL, _ALL, _ALL, _0, of_page=None, view=_0)
+_SAME = _Cells(_0, _0, _0, _0)
+_PLACE = _Cells(_ALL, _ALL, _ALL, _0, of_page=None, view=_0)
 
 #: What a difference in each kind of evidence weighs.
 TABLE: Mapping[Evidence, _Cells] = {
-    Evidence.AMOUNT: _Cells(
-        _ALL, _NONE_AT_ALL, _NONE_AT_ALL, _ALL, _BOTH, view=None, translated=None
-    ),
-    Evidence.CODE: _TELLS._replace(other_day=_BOTH, view=None, translated=_BOTH),
-    Evidence.LABEL: _TELLS,
+    Evidence.AMOUNT: _Cells(_ALL, _NONE_AT_ALL, _ALL, _BOTH, view=None, translated=None),
     Evidence.TITLE: _TELLS,
-    Evidence.NUMBERED: _Cells(_0, _BOTH, _BOTH, _0, _0, None, view=None, translated=None),
+    Evidence.NUMBERED: _Cells(_0, _BOTH, _0, _0, None, view=None, translated=None),
     Evidence.DATE: _TELLS,
-    Evidence.YEAR: _Cells(_BOTH, _0, _0, _BOTH, _BOTH, translated=_BOTH),
     # Other systems write it in their own time zone.
-    Evidence.TIME: _Cells(_BOTH, _0, _0, _BOTH, _BOTH, view=_0),
-    Evidence.NUMBER: _APART._replace(translated=_BOTH),
-    Evidence.FILE: _TELLS._replace(translated=_BOTH),
+    Evidence.TIME: _Cells(_BOTH, _0, _BOTH, _BOTH, view=_0),
     Evidence.TEXT: _APART,
     Evidence.SECTION: _APART._replace(one_title=_0),
-    Evidence.NOTE: _APART._replace(one_title=_BOTH),
     Evidence.STATE: _SAME,
     Evidence.STOCK: _SAME._replace(version=_ALL),
     Evidence.REST: _SAME._replace(version=_BOTH),
     # A print view may have a date more.
-    Evidence.NUMBERS: _PLACE._replace(
-        other_site=_REFERENCE, other_day=_REPLACED, view=_REPLACED, translated=None
-    ),
-    Evidence.PASSAGE: _PLACE._replace(close=_0),
+    Evidence.NUMBERS: _PLACE._replace(other_site=_REFERENCE, view=_REPLACED, translated=None),
+    Evidence.PASSAGE: _PLACE,
     Evidence.NAMES: _PLACE,
 }
 
 # A difference is of such a kind if one of its two values is.
-_STRONGEST = (Evidence.STATE, Evidence.STOCK, Evidence.SECTION, Evidence.NOTE)
-_NUMERIC = (Evidence.NUMBER, Evidence.AMOUNT)
+_STRONGEST = (Evidence.STATE, Evidence.STOCK, Evidence.SECTION)
 # By the codes in facts; those of amounts are higher and tell the currency.
 _KINDS = {int(kind): kind for kind in Evidence if kind < Evidence.AMOUNT}
 
@@ -171,10 +148,9 @@ def _kind(code: int) -> Evidence:
 SURE = frozenset(
     code
     for code in range(256)
-    if _kind(code) is not Evidence.NUMBERS
-    and weight(
+    if weight(
         _kind(code),
-        frozenset({Relation.SAME_SITE, Relation.ONE_TITLE, Relation.CLOSE, Relation.OF_PAGE}),
+        frozenset({Relation.SAME_SITE, Relation.ONE_TITLE, Relation.OF_PAGE}),
     )
     >= Weight.BOTH
 )
@@ -185,12 +161,11 @@ def differing(
     stored: AbstractSet[Record],
     stored_values: Mapping[int, tuple[int, int]],
     relations: frozenset[Relation],
-    unread: Collection[Evidence] = (),
 ) -> Iterator[int]:
     """Yield the hashes of the names of facts that keep a new item apart from a stored one.
 
     They come in the order of `new`. The stored item may have more facts. `stored_values` are the
-    kinds and values of its facts by name. Evidence of kinds in `unread` is not compared.
+    kinds and values of its facts by name.
 
     >>> price, other = (1, Evidence.AMOUNT, 20), (1, Evidence.AMOUNT, 30)
     >>> of_one_site = frozenset({Relation.SAME_SITE})
@@ -203,20 +178,19 @@ def differing(
         name, code, value = record
         kind, stored_value = _kind(code), stored_values.get(name)
         stored_kind = kind if stored_value is None else _kind(stored_value[0])
-        is_number = stored_kind in _NUMERIC
-        if stored_kind in _STRONGEST or (is_number and kind is Evidence.NUMBER):
+        is_amount = stored_kind is Evidence.AMOUNT
+        if stored_kind in _STRONGEST or is_amount:
             kind = stored_kind  # such as "20" beside "19.99"
-        if kind in unread:
-            continue
         is_of_page = bool(name & PAGE_BIT) and kind is not Evidence.NUMBERED
         weighs = weight(kind, _of_page(relations) if is_of_page else relations)
         # Beside "on request", an amount is missing.
-        if stored_value is not None and (is_number or weighs != Weight.NONE_AT_ALL):
+        if stored_value is not None and (is_amount or weighs != Weight.NONE_AT_ALL):
             differs = weighs >= Weight.BOTH and _differ((code, value), stored_value)
         elif weighs == Weight.NONE_AT_ALL:
             # Any amount of a page may be that of its shipping, or of a cart.
             own = (stored_code for key, stored_code, _ in stored if not key & PAGE_BIT)
-            differs = all(_kind(stored_code) is not kind for stored_code in own)
+            is_equal = stored_value is not None and stored_value[1] == value  # such as a bare "20"
+            differs = not is_equal and all(_kind(stored_code) is not kind for stored_code in own)
         else:
             differs = weighs == Weight.ALWAYS
         # A title may have several numbers beside equal words.

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from itertools import product, starmap
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -19,16 +18,12 @@ from scrapy_simhash.item.evidence import (
     Evidence,
     Record,
     Relation,
-    are_other_days,
     differing,
 )
 from scrapy_simhash.item.folding import Folded
 from scrapy_simhash.item.names import TITLES, name_of
-from scrapy_simhash.item.numbers import numbers_in
-from scrapy_simhash.item.state import without_state
 
-#: Fields of an item that are stored, including `(others)` and `(numbers)`, but not the records of
-#: numbers in titles.
+#: Fields of an item that are stored, with `(others)`, but not the records of numbers in titles.
 MAX_FIELDS = 64
 #: Bytes of a record: hash of the name (4), kind (1), hash of the value (7), little-endian.
 RECORD_SIZE = 12
@@ -41,23 +36,17 @@ PAGE = "page:"
 #: The prefix of the names of facts that come from rows of a page.
 ROW = f"{PAGE}value."
 
-#: The name of the fact that holds the numbers of the compared text.
+#: What keeps apart two texts in which different numbers stand in one place.
 NUMBERS_OF_TEXT = "(numbers)"
 #: The name of the fact that holds an item's own text, where its page's main text is compared.
 REST_OF_ITEM = "(rest of the item)"
 #: The name of the fact that stands for all fields beyond `MAX_FIELDS`.
 OTHERS = "(others)"
 # The facts that a date gives beside its day, with the order of `Folded.time`.
-_TIMES = {
-    "year": Evidence.YEAR,
-    "time": Evidence.TIME,
-    "seconds": Evidence.TIME,
-    "zone": Evidence.TIME,
-}
-_TIME_KINDS = frozenset(_TIMES.values())
+_TIMES = ("year", "time", "seconds", "zone")
 _STATES = (Evidence.STATE, Evidence.STOCK)
 # Kinds of evidence that do not count as the item's own.
-_NOT_OWN = {Evidence.TITLE, Evidence.STATE, Evidence.NUMBERED, Evidence.NUMBERS}
+_NOT_OWN = {Evidence.TITLE, Evidence.STATE, Evidence.NUMBERED}
 _VERSION = frozenset({Relation.VERSION})
 _SHARED_TEXT = frozenset({Relation.SHARED_TEXT})
 
@@ -99,16 +88,16 @@ class Facts:
         The secret prevents that anybody finds a second value with the same 56-bit hash. Names need
         none: to get the hash of a name, one can use the name.
 
-        Of `MAX_FIELDS` fields or more, the first ones are kept, amounts before all others, then in
-        the order of their names. The others become one fact that differs if any of them does.
+        Of more than `MAX_FIELDS`, the first ones are kept, amounts before all others, then in the
+        order of their names. The others become one fact that differs if any of them does.
         """
         values: dict[int, Folded] = {}
         names: dict[int, str] = {}
         fields = {**fields, **_times(fields)}
         kept, others = sorted(fields), list[str]()
-        if len(kept) >= MAX_FIELDS:
+        if len(kept) > MAX_FIELDS:
             kept.sort(key=lambda name: fields[name].kind < Evidence.AMOUNT)
-            kept, others = kept[: MAX_FIELDS - 2], sorted(kept[MAX_FIELDS - 2 :])
+            kept, others = kept[: MAX_FIELDS - 1], sorted(kept[MAX_FIELDS - 1 :])
         for name in kept:
             _add(values, names, name, fields[name])
         if others:
@@ -120,20 +109,11 @@ class Facts:
             names.setdefault(key, name)
         return cls(tuple(sorted({*records})), names, shown)
 
-    def with_numbers(self, text: str, secret: bytes = b"") -> Self:
-        """Replace the numbers of the compared text by those of this text, if it has any."""
-        return self._with(NUMBERS_OF_TEXT, Evidence.NUMBERS, numbers(text, secret))
-
     def with_rest(self, text: str, secret: bytes = b"") -> Self:
         """Add the item's own text: if it differs, the item is a different version."""
-        return self._with(REST_OF_ITEM, Evidence.REST, _hash(text.casefold(), secret))
-
-    def _with(self, name: str, kind: int, value: int) -> Self:
-        key = name_of(name).key
-        records = [record for record in self.records if record[0] != key]
-        if value:
-            records.append((key, kind, value))
-        return replace(self, records=tuple(sorted(records)), names={**self.names, key: name})
+        record = REST_KEY, int(Evidence.REST), _hash(text.casefold(), secret)
+        names = {**self.names, REST_KEY: REST_OF_ITEM}
+        return replace(self, records=tuple(sorted([*self.records, record])), names=names)
 
     def joined(self, other: Facts) -> Self:
         """These facts and those of other names."""
@@ -143,7 +123,7 @@ class Facts:
 
     @cached_property
     def ordered(self) -> Sequence[Record]:
-        """The records of fields, then those of the page and then those of the text, by name."""
+        """The records of fields, then those of the page, by name."""
         named = [(self.name(record[0]), record) for record in self.records]
         last = ("(", PAGE)
         named.sort(key=lambda one: (*map(one[0].startswith, last), one[0]))
@@ -164,11 +144,9 @@ class Facts:
         """The hashes of the titles."""
         return frozenset(value for name, _, value in self.records if name in TITLES)
 
-    def differing(
-        self, stored: Facts, relations: frozenset[Relation], unread: Collection[Evidence] = ()
-    ) -> Iterator[int]:
+    def differing(self, stored: Facts, relations: frozenset[Relation]) -> Iterator[int]:
         """The facts that keep the item apart from a stored one: `evidence.differing`."""
-        return differing(self.ordered, stored.known, stored.values, relations, unread)
+        return differing(self.ordered, stored.known, stored.values, relations)
 
     def name(self, key: int) -> str:
         """The name that has a hash; if that is not known, the hash as in "#0badcafe"."""
@@ -207,33 +185,20 @@ def without(packed: bytes, names: Collection[int]) -> bytes:
     )
 
 
-def conflict(
-    new: Facts,
-    stored: Facts,
-    relations: frozenset[Relation],
-    unread: Collection[Evidence] = (),
-) -> str | None:
+def conflict(new: Facts, stored: Facts, relations: frozenset[Relation]) -> str | None:
     """Find a fact that makes two items different, however similar their texts are.
 
     Returns:
         The name of the field that differs, or its hash as in "#0badcafe". Of several, the first
-        one in alphabetical order, fields before facts of the page and these before facts of the
-        text. None if there is no such fact.
+        one in alphabetical order, fields before facts of the page. None if there is no such fact.
     """
-    found = next(new.differing(stored, relations, unread), None)
+    found = next(new.differing(stored, relations), None)
     return None if found is None else new.name(found)
 
 
 def changed_facts(new: Facts, old: Facts, ignored: Collection[int] = ()) -> set[int]:
-    """The hashes of the names of facts that differ between two versions of one item.
-
-    The numbers of a text belong to the text.
-    """
-    unread = (Evidence.NUMBERS,)
-    return {
-        *new.differing(old, _VERSION, unread),
-        *old.differing(new, _VERSION, unread),
-    }.difference(ignored)
+    """The hashes of the names of facts that differ between two versions of one item."""
+    return {*new.differing(old, _VERSION), *old.differing(new, _VERSION)}.difference(ignored)
 
 
 def keys_of(name: str) -> set[int]:
@@ -248,24 +213,8 @@ def are_two_items(a: Facts, b: Facts) -> bool:
 
 def relations_of(new: Facts, stored: Facts, *, same_site: bool) -> set[Relation]:
     """The relations of two items, as far as their facts tell."""
-    has_equal_title = equal_titles(new, stored)
-    if same_site:
-        base = Relation.SAME_SITE
-    elif has_equal_title is False and _have_other_days(new, stored):
-        base = Relation.OTHER_DAY
-    else:
-        base = Relation.OTHER_SITE
-    return {base, Relation.ONE_TITLE} if has_equal_title else {base}
-
-
-def _have_other_days(new: Facts, stored: Facts) -> bool:
-    """Whether both items have days, and none in common."""
-    new_days, stored_days = (
-        {value for _, kind, value in facts.records if kind == Evidence.DATE}
-        for facts in (new, stored)
-    )
-    pairs = product(new_days, stored_days)
-    return bool(new_days and stored_days) and all(starmap(are_other_days, pairs))
+    base = Relation.SAME_SITE if same_site else Relation.OTHER_SITE
+    return {base, Relation.ONE_TITLE} if equal_titles(new, stored) else {base}
 
 
 def equal_titles(new: Facts, stored: Facts) -> bool | None:
@@ -288,19 +237,13 @@ def without_repeated(
     return {name: values for name, values in both.items() if is_own[name] or values not in own}
 
 
-def numbers(text: str, secret: bytes = b"") -> int:
-    """A 56-bit hash of the numbers of a text, with repetitions; 0 if it has none."""
-    words = numbers_in(text)
-    return _hash("\x1f".join(words), secret) if words else 0
-
-
 def _add(values: dict[int, Folded], names: dict[int, str], name: str, value: Folded) -> None:
     """Add a fact; two names that differ only in their spelling make one fact."""
     key = name_of(name).key
     if key in values:  # "datePublished" and "date_published"
         value = Folded(Evidence.TEXT, f"{values[key].text}\x1f{value.text}")
     values[key] = value
-    names.setdefault(key, name.rpartition(" (")[0] if value.kind in _TIME_KINDS else name)
+    names.setdefault(key, name.rpartition(" (")[0] if value.kind == Evidence.TIME else name)
 
 
 def _numbered(fields: Mapping[str, Folded], secret: bytes) -> Iterator[tuple[int, str, int]]:
@@ -308,7 +251,7 @@ def _numbered(fields: Mapping[str, Folded], secret: bytes) -> Iterator[tuple[int
     for name, (kind, text, _) in fields.items():
         if kind != Evidence.TITLE or text[:2] != "t:" or not _DIGITS.search(text):
             continue
-        for part in _SEPARATOR.split(without_state(text[2:_LONGEST_TITLE])):
+        for part in _SEPARATOR.split(text[2:_LONGEST_TITLE]):
             # Two sites may write a date in the same words, but not in the same order.
             in_order = sorted(digits.lstrip("0") for digits in _DIGITS.findall(part))
             words = " ".join(tokens(_DIGITS.sub(" ", part)))
@@ -319,9 +262,9 @@ def _numbered(fields: Mapping[str, Folded], secret: bytes) -> Iterator[tuple[int
 def _times(fields: Mapping[str, Folded]) -> dict[str, Folded]:
     """The years, times, seconds and zones of dates as facts of their own."""
     return {
-        f"{name} ({part})": Folded(value.kind if value.kind in _STATES else kind, text)
+        f"{name} ({part})": Folded(value.kind if value.kind in _STATES else Evidence.TIME, text)
         for name, value in fields.items()
-        for (part, kind), text in zip(_TIMES.items(), value.time, strict=False)
+        for part, text in zip(_TIMES, value.time, strict=False)
         if text
     }
 

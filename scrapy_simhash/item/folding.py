@@ -50,9 +50,6 @@ _DIGIT = re.compile("[0-9]")
 _NO_DATES: frozenset[Mark] = frozenset({"code", "price", "title"})
 # Marks of names whose numbers are labels: "1.10" is not "1.1".
 _LABELS: frozenset[Mark] = frozenset({"code", "serial"})
-_NAMING = _LABELS | {"price"}
-# A word with a digit, such as AB-12.
-_CODE = re.compile(r"(?=\D*\d)[\w./-]+")
 # Commas that are no part of a number, and a full stop at the end.
 _PUNCTUATION = re.compile(r"(?<!\d)[,、]|[,、](?!\d)|(?<!\.)[.。]\Z")
 # The first bytes of pictures and markup, which are no facts.
@@ -157,23 +154,16 @@ def _kind_of(name: Name, folded: Folded) -> Evidence:
     marks, words = name.marks, folded.text.removeprefix("t:").removeprefix("n:")
     if name.state and name.state(words, bool(folded.time)):
         return Evidence.STOCK if "stock" in marks else Evidence.STATE
-    is_text = folded.kind == Evidence.TEXT
     # Not a weekday: in German, a field "Tag" holds a day.
-    is_label = is_text and not (folded.time or is_weekday(words))
-    if is_text and "note" in marks:
-        return Evidence.NOTE
-    if is_label and "section" in marks:
+    if "section" in marks and folded.text[0] in "tld" and not (folded.time or is_weekday(words)):
         return Evidence.SECTION
     if folded.time:
         return Evidence.DATE
-    if folded.kind not in (Evidence.TEXT, Evidence.NUMBER):
+    if folded.kind != Evidence.TEXT:
         return Evidence(folded.kind)
-    if is_text and "title" in marks:
+    if "title" in marks and folded.text[0] in "tn":
         return Evidence.TITLE
-    if not marks.isdisjoint(_NAMING):
-        is_code = not is_text or _CODE.fullmatch(words) is not None
-        return Evidence.CODE if is_code and "price" not in marks else Evidence.LABEL
-    return Evidence.DATE if "dated" in marks else Evidence(folded.kind)
+    return Evidence.DATE if "dated" in marks else Evidence.TEXT
 
 
 def _scalar(name: Name, value: Any) -> Folded | None:
@@ -197,7 +187,7 @@ def _text(name: Name, text: str) -> Folded | None:
     if is_url(name, text) and "stock" in name.marks:
         text = text.rstrip("/").rpartition("/")[2]  # such as https://schema.org/InStock
     elif is_url(name, text):
-        return Folded(Evidence.FILE, f"f:{path}") if (path := file_of(name, text)) else None
+        return Folded(Evidence.TEXT, f"f:{path}") if (path := file_of(name, text)) else None
     if is_encoded(text):
         return None if text.startswith("data:image") else _data(text.encode(), _decoded(text))
     is_tagged = is_markup(text)
@@ -266,7 +256,7 @@ def _list(name: Name, values: list[Any]) -> Folded | None:
         return facts.pop() if facts else None
     kinds = {folded.kind for folded in facts}
     kind: int = min(kinds) if len(kinds) == 1 else Evidence.TEXT
-    if len(kinds) > 1 and all(k == Evidence.NUMBER or k >= Evidence.AMOUNT for k in kinds):
+    if len(kinds) > 1 and all(folded.text.startswith("n:") for folded in facts):
         kind = Evidence.AMOUNT
     return Folded(kind, "l:" + "\x1f".join(sorted({folded.whole() for folded in facts})))
 
@@ -296,7 +286,7 @@ def _number(name: Name, value: float | Decimal) -> Folded:
     digits = (text if _is_label(name) else number(text)) or text.casefold()
     is_price = "price" in name.marks or (text[-3:-2] == "." and not _is_label(name))
     is_amount = is_price and "no_amount" not in name.marks
-    return Folded(Evidence.AMOUNT if is_amount else Evidence.NUMBER, "n:" + digits)
+    return Folded(Evidence.AMOUNT if is_amount else Evidence.TEXT, "n:" + digits)
 
 
 def _numeric(name: Name, text: str) -> Folded | None:
@@ -305,14 +295,14 @@ def _numeric(name: Name, text: str) -> Folded | None:
         return None
     digits = number(text)
     if digits and _is_label(name):
-        return Folded(Evidence.NUMBER, f"n:{digits}") if digits == text or "." not in text else None
+        return Folded(Evidence.TEXT, f"n:{digits}") if digits == text or "." not in text else None
     if "no_amount" not in name.marks:
         money = amount(text, expected="price" in name.marks)
         if money and not is_moment(text):
             return Folded(Evidence.AMOUNT + money.currency, "n:" + money.text)
         if (bare := bare_amount(text)) and not is_moment(text):
             return Folded(Evidence.AMOUNT, "n:" + bare)
-    return Folded(Evidence.NUMBER, "n:" + digits) if digits else None
+    return Folded(Evidence.TEXT, "n:" + digits) if digits else None
 
 
 def _is_label(name: Name) -> bool:

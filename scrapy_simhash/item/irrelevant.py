@@ -37,10 +37,6 @@ _DATED = re.compile(
     r"sep|oct|okt|nov|dec|des|dez|déc|dic)"
 )
 _EPOCH = re.compile(r"n:(\d{10})(?:\d{3}){0,3}(?:\.\d+)?", re.ASCII)
-_DATES: Mapping[int, re.Pattern[str]] = {
-    Evidence.NUMBER: _DATED_NUMBER,
-    Evidence.TEXT: _DATED,
-}
 # Parameters that tell on which page a link was.
 _REFERRAL = re.compile(r"(?:from|ref|referr?er|spm|via)=[^&]*", re.IGNORECASE)
 
@@ -121,8 +117,8 @@ def _tells_nothing(example: Example) -> bool:
             folded = fold(name_of(name), value)
             if folded is None or not _MEANINGLESS.fullmatch(value):
                 return False
-            date = _DATES.get(folded.kind)
-            if date is None or date.search(folded.text):
+            date = _DATED_NUMBER if folded.text.startswith("n:") else _DATED
+            if folded.kind != Evidence.TEXT or date.search(folded.text):
                 return False
     return True
 

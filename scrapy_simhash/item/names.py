@@ -24,11 +24,10 @@ Mark = Literal[
     "fetched",  # the time of a download, if it is a time
     "language",  # the code of a language
     "no_amount",  # no amount, even if it is a number
-    "note",  # about the item, without telling which item it is
     "price",  # an amount, if it is a number
     "published",  # when the item was published, if it is a time
     "rating",  # what one or several people think of the item
-    "section",  # where the site has filed the item
+    "section",  # where the site has filed the item, or what it tells about it, as a summary does
     "serial",  # a time of the item, or its place in a series
     "stock",  # a state, but one for which buyers come
     "silent",  # never a fact: pictures, the place in the site, how it was downloaded
@@ -101,11 +100,8 @@ _LAST: dict[Mark, set[str]] = {
     "fetched": listed("accessdate checkedat datedownloaded discoveredat lastchecked lastcheckedat"),
     "section": listed(
         "categories category channel collection ressort rubric rubrik section subcategory tag tags "
-        "分类 栏目 标签 频道"
-    ),
-    "note": listed(
-        "author authorname authors byline caption credit description editor excerpt keywords lead "
-        "publisher source standfirst summary teaser 作者 来源 编辑 责任编辑"
+        "分类 栏目 标签 频道 author authorname authors byline caption credit description editor "
+        "excerpt keywords lead publisher source standfirst summary teaser 作者 来源 编辑 责任编辑"
     ),
 }
 # The mark "silent" by any part of a path.

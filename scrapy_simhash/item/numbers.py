@@ -1,16 +1,10 @@
-"""Numbers and amounts in text, in one notation."""
+"""Numbers and amounts of money in values, in one notation."""
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal
 from typing import NamedTuple
-
-from scrapy_simhash import native
-from scrapy_simhash.features.tokens import normal
-
-#: Characters of a text that are read for numbers.
-MAX_TEXT = 1_000_000
 
 #: ISO 4217 codes in lower case, append-only because their indexes are stored. The first is for
 #: amounts without a currency, or with a sign that several currencies share.
@@ -70,38 +64,6 @@ _WITH_TAX = re.compile(
 _TIMES = {"k": 1000, "m": 10**6, **dict.fromkeys("万萬만", 10**4), **dict.fromkeys("億亿", 10**8)}
 _THOUSANDS = re.compile(r"[km](?!\w)| ?[万萬만億亿]", re.ASCII)
 _AMOUNT_LENGTH = 64
-
-# Letters of scripts with spaces between words. Digits right after such a letter belong to the word;
-# after a hyphen they are a number, as in the reference "R-491234".
-_LETTERS = "A-Za-z_ªµºÀ-ჿሀ-῿Ⱡ-ⷿꙀ-ꯥ"
-_IN_TEXT = re.compile(
-    # The lookahead rejects most characters at once, which halves the time.
-    rf"(?=[0-9−-])(?<![0-9{_LETTERS}])(?<![0-9][.,:'’])(?:(?<![^\s(])[-−])?\d+(?:[.,:'’]\d+)*",
-    re.ASCII,
-)
-_GROUPED = re.compile(r"(-?\d{1,3})((?:[,'’]\d{3})+)(\.\d+)?", re.ASCII)
-# In most texts that NFKC changes, it changes nothing else.
-_PUNCTUATION = {
-    "\u2026": "...",
-    **dict(zip("\uff0c\uff1a\uff1b\uff01\uff1f\uff08\uff09", ",:;!?()", strict=True)),
-}
-# Times relative to the download, as in "5 minutes ago".
-_AGO = re.compile(
-    # Possessive and anchored where the digits begin, so that a long run is read once.
-    r"(?<!\d)\d++ ?"
-    r"(?:(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?) ago|(?:秒|分钟|小时|天)前)"
-)
-# When the page was last modified. Without a word for "page", that may be news.
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_MADE_ANEW = re.compile(
-    r"(?:\bpage (?:was )?last (?:changed|edited|modified|updated)|页面?最后(?:更新|编辑|修改|修订))"
-    r"(?:[: 于於]|on )*"
-    rf"(?:\d+[-/.]\d+[-/.]\d+|\d+ {_MONTH},? \d{{4}}|{_MONTH} \d+,? \d{{4}}|\d+年\d+月\d+日)"
-    r"(?:(?:T|,? (?:at )?)\d+:\d\d(?::\d\d)?)?",
-    re.ASCII | re.IGNORECASE,
-)
-# Every text that `_MADE_ANEW` changes has one of these, which are found faster.
-_SIGNS_OF_THAT = ("age last ", "age was last ", "页最后", "面最后")
 
 
 class Amount(NamedTuple):
@@ -189,59 +151,3 @@ def _canonical(digits: str) -> str:
 def _trim(digits: str) -> str:
     trimmed = digits.rstrip("0").rstrip(".") if "." in digits else digits
     return "0" if trimmed == "-0" else trimmed
-
-
-def numbers_in(text: str) -> list[str]:
-    """The numbers in the first `MAX_TEXT` characters of a text, sorted, with repetitions.
-
-    A number does not start inside a word, as in "w123"; ideographs, kana and hangul are not parts
-    of words. A time of day or a version is one number. Relative times such as "5 minutes ago" and
-    the date of the page's last modification are ignored.
-    """
-    text = text[:MAX_TEXT]
-    numbers = _compiled(text, normalised=False)
-    if numbers is None:
-        text = without_times(plain(text))
-        numbers = _compiled(text, normalised=True)
-    return sorted(_numbers(text) if numbers is None else numbers)
-
-
-def _compiled(text: str, *, normalised: bool) -> list[str] | None:
-    if native.core is None:
-        return None
-    utf8 = text if text.isascii() else text.encode("utf-8", "surrogatepass")
-    return native.core.numbers(utf8, normalised)
-
-
-def plain(text: str) -> str:
-    """A text normalised for its numbers."""
-    if text.isascii():
-        return text
-    # Python quickly finds that most texts are normal after this.
-    for sign, plain in _PUNCTUATION.items():
-        text = text.replace(sign, plain)
-    return normal(text, "NFKC")
-
-
-def without_times(text: str) -> str:
-    """A normalised text without the times that `numbers_in` leaves out."""
-    if " ago" in text or "前" in text:
-        text = _AGO.sub(" ", text)
-    if any(sign in text for sign in _SIGNS_OF_THAT):
-        text = _MADE_ANEW.sub(" ", text)
-    return text
-
-
-def _numbers(text: str) -> list[str]:
-    """The numbers of a normalised text without such times, in its order."""
-    return [_ungrouped(digits) for digits in _IN_TEXT.findall(text)]
-
-
-def _ungrouped(digits: str) -> str:
-    if digits.isdecimal():  # as most are, and a page may hold half a million
-        return digits
-    digits = digits.replace("−", "-")
-    if match := _GROUPED.fullmatch(digits):
-        head, groups, tail = match.groups("")
-        return head + re.sub("[,'’]", "", groups) + tail
-    return digits

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from scrapy_simhash.features.tokens import normal
 from scrapy_simhash.item.languages import UNSPACED, ago, any_of, pattern, phrases
-from scrapy_simhash.item.numbers import MAX_TEXT, plain, without_times
 
 _COUNTED = phrases("counted")
 _LABELS = phrases("labels")
@@ -104,9 +104,10 @@ _COUNTER_CJK = re.compile(
     rf"(?: ?[次人条條个個则則件]| ?[回개회건]|(?! ?[次人条條个個则則件回개회건])){_ENDS_CJK}"
 )
 _CHANGED_CJK = re.compile(
-    r"(?<![^\W\d_])(?:最后|最近|最後)?"
-    rf"(?:{pattern('changed', *UNSPACED)})[: ]?[: ]?$"
+    r"(?:(?<![^\W\d_])|(?<=页)|(?<=页面))(?:最后|最近|最後)?"
+    rf"(?:{pattern('changed', *UNSPACED)})[于於]?[: ]?[: ]?$"
 )
+_OF_PAGE = re.compile(r"\bpage(?: was)?$", re.IGNORECASE)
 
 
 # Every text that `_ONE` changes has one of these.
@@ -114,10 +115,18 @@ _SIGNS_OF_ONE = (" ago", "or eine", "ace un", " y a un", "á um")
 
 Span = tuple[int, int]
 
+#: Characters of a text that are read for its state.
+MAX_TEXT = 1_000_000
+# In most texts that NFKC changes, it changes nothing else.
+_PUNCTUATION = {
+    "\u2026": "...",
+    **dict(zip("\uff0c\uff1a\uff1b\uff01\uff1f\uff08\uff09", ",:;!?()", strict=True)),
+}
+
 
 @lru_cache(maxsize=8)  # a text is compared with several
 def without_state(text: str) -> str:
-    """Remove the state from a text, as far as the text is read for numbers.
+    """Remove the state from the first `MAX_TEXT` characters of a text.
 
     State is what changes between two downloads of a page: relative times, the date of the last
     modification, ratings, and counters of readers, comments, reviews and the like, with the words
@@ -126,13 +135,22 @@ def without_state(text: str) -> str:
     >>> without_state("Goats at sea, 1,204 views, 3 hours ago").split()
     ['Goats', 'at', 'sea,', ',']
     """
-    before = plain(text[:MAX_TEXT])
-    after = without_times(before)
+    after = before = _plain(text[:MAX_TEXT])
     if any(sign in after for sign in _SIGNS_OF_ONE):
         after = _ONE.sub(_without_one, after)
     for regex, span_of in ((DATE, _changed), (_RATING, _rated), (_NUMBER, _counted)):
         after = _without(after, regex, span_of)
     return text if after == before else after + text[MAX_TEXT:]
+
+
+def _plain(text: str) -> str:
+    """A text normalised by NFKC."""
+    if text.isascii():
+        return text
+    # Python quickly finds that most texts are normal after this.
+    for sign, plain in _PUNCTUATION.items():
+        text = text.replace(sign, plain)
+    return normal(text, "NFKC")
 
 
 def _without(
@@ -173,9 +191,13 @@ def _changed(text: str, date: re.Match[str]) -> Span | None:
         if words and (is_month or words[-1] in _ON or words[-1][-1] == ","):
             mark = words.pop()
             start = text.rindex(mark, 0, start)
+    if words and words[-1][-1] == ":":
+        words[-1], mark = words[-1][:-1], ":"
     for size in range(1, min(4, len(words)) + 1):
         label = words[-size:]
-        is_free = len(words) == size or ":" in mark or not label[0][0].islower()
+        # "This page was last edited"; without a word for "page", that may be news.
+        is_of_page = _OF_PAGE.search(" ".join(words[:-size])) is not None
+        is_free = len(words) == size or ":" in mark or not label[0][0].islower() or is_of_page
         if is_free and " ".join(label).casefold() in _CHANGED_AT:
             return start, end
     return None

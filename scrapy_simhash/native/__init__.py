@@ -16,12 +16,6 @@ from zlib import crc32
 
 logger = logging.getLogger(__name__)
 
-#: What `Core.markup` finds: names and contents of meta elements in turn; types and sources of
-#: scripts in turn; at most one title; the texts of h1 elements, and the elements; the texts of h2
-#: elements; the number of time elements; elements with microdata. Texts may be longer than asked.
-FoundMarkup = tuple[
-    list[str], list[str], list[str], list[str], list["Any"], list[str], int, list["Any"]
-]
 _How = tuple[int, int, int]
 
 
@@ -72,12 +66,6 @@ class Core(Protocol):
         how many bytes they take, and the same of their texts in UTF-8.
         """
 
-    def numbers(self, text: str | bytes, normalised: bool, /) -> list[str] | None:
-        """`item.numbers._numbers` of a text or its UTF-8.
-
-        It is normalised by `item.numbers.plain` and without what `without_times` leaves out.
-        """
-
     def knows(self, element: Any, /) -> bool:
         """Whether lxml lays out ``<p><i></i><b id="c">d</b></p>`` as its headers said."""
 
@@ -87,16 +75,11 @@ class Core(Protocol):
     def body(self, root: Any, visible: bytes, /) -> str | None:
         """`text.density.body`."""
 
-    def rows(self, root: Any, /) -> list[Any] | None:
-        """`text.page_facts._rows`; rows with an empty cell may be missing."""
-
     def leaves(self, heading: Any, /) -> list[Any] | None:
         """`text.page_facts._leaves`; elements without a digit may be missing."""
 
-    def markup(
-        self, root: Any, packed: tuple[bytes, bytes], bounds: tuple[int, ...], /
-    ) -> FoundMarkup | None:
-        """The content of `text.markup.read_markup`, which has the names and bounds."""
+    def elements(self, root: Any, names: bytes, most: int, /) -> list[Any] | None:
+        """`text.markup._find_elements`; those without a fact may be missing."""
 
 
 # A text with one character of each kind: separator, letters, ideograph, letter of a script without
@@ -106,8 +89,6 @@ _TABLE.extend([1 << 31, 1 << 31 | 1])
 _TEXT = "\1\2\0\3\4\5\4\1\6\7\x08\2\3\U00020000\1"
 _UTF8 = _TEXT.encode()
 _HOW = (0x9E6C63D0876A9A47, 0xD1342543DE82EF95, 1 << 15)
-# Numbers, one of them inside a word.
-_NUMBERS = "(-1,234.5 w6 7 1:2"
 _SECOND = 0x9E3779B97F4A7C15
 # Four bins, the last of which is empty, in two bands.
 _BINS = (
@@ -117,7 +98,7 @@ _BINS = (
     2,
 )
 # CRC-32 of what Python makes of these.
-_KNOWN = 3699501324
+_KNOWN = 89069300
 
 
 def _load() -> Core | None:
@@ -155,7 +136,6 @@ def _made(core: Core) -> int:
         core.minhash(shingles).replace(b"\0", b""),
         memoryview(core.bands(shingles, *_BINS)).cast("i").tolist(),
         core.common(shingles, [shingles[8:16] + shingles[24:], shingles[:8]], 0.5),
-        core.numbers(_NUMBERS, False),
     )
     return crc32(repr(made).encode())
 

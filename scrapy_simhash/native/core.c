@@ -23,13 +23,11 @@ static PyMethodDef methods[] = {
     {"bands", core_bands, METH_VARARGS, NULL},
     {"common", core_common, METH_VARARGS, NULL},
     {"compare", core_compare, METH_VARARGS, NULL},
-    {"numbers", core_numbers, METH_VARARGS, NULL},
     {"knows", core_knows, METH_O, NULL},
     {"page", core_page, METH_VARARGS, NULL},
     {"body", core_body, METH_VARARGS, NULL},
-    {"rows", core_rows, METH_O, NULL},
     {"leaves", core_leaves, METH_O, NULL},
-    {"markup", core_markup, METH_VARARGS, NULL},
+    {"elements", core_elements, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -71,12 +71,10 @@ PyObject *core_minhash(PyObject *module, PyObject *arguments);
 PyObject *core_knows(PyObject *module, PyObject *element);
 PyObject *core_page(PyObject *module, PyObject *arguments);
 PyObject *core_body(PyObject *module, PyObject *arguments);
-PyObject *core_markup(PyObject *module, PyObject *arguments);
-PyObject *core_rows(PyObject *module, PyObject *root);
+PyObject *core_elements(PyObject *module, PyObject *arguments);
 PyObject *core_leaves(PyObject *module, PyObject *heading);
 PyObject *core_bands(PyObject *module, PyObject *arguments);
 PyObject *core_common(PyObject *module, PyObject *arguments);
 PyObject *core_compare(PyObject *module, PyObject *arguments);
-PyObject *core_numbers(PyObject *module, PyObject *arguments);
 
 #endif

@@ -1,27 +1,27 @@
-"""Markup that may hold facts of a page: meta elements, JSON-LD, titles, headings, microdata."""
+"""Markup that may hold facts of a page: its head, headings, times, microdata, JSON-LD and rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from lxml import etree
 from lxml.html import HtmlElement
 
-from scrapy_simhash.text.blocks import CONTENT, Action, packed, tree_core
+from scrapy_simhash.text.blocks import CONTENT, Action, tree_core
 
 # Limits, far above what pages for readers have.
-_ELEMENTS = 4096  # titles, headings and times, and meta and script elements, in their order
-_HEADINGS = 8  # of either rank
+_ELEMENTS = 16_384
+_HEADINGS = 8
 _MARKED_UP = 64  # times, and elements with microdata
+_ROWS = 4096
 VALUE = 256  # characters of a value
 READ = 16 * VALUE  # characters that are read for a value
 _EVENTS = 4 * VALUE  # steps of a walk for a value
 
 #: The facts in properties, by the names of these in lower case.
 PROPERTIES = {
-    "headline": "page:headline",
     "datepublished": "page:datePublished",
     "dateposted": "page:datePosted",
     "startdate": "page:startDate",
@@ -36,7 +36,7 @@ PROPERTIES = {
     "productid": "page:productID",
     **dict.fromkeys(("gtin", "gtin8", "gtin12", "gtin13", "gtin14"), "page:gtin"),
 }
-#: The facts in meta elements, likewise.
+#: The facts in meta elements, by their names.
 META = {
     "article:published_time": "page:datePublished",
     "event:start_time": "page:startDate",
@@ -44,24 +44,17 @@ META = {
     **dict.fromkeys(("product:price:currency", "og:price:currency"), "page:priceCurrency"),
     **dict.fromkeys(("product:retailer_item_id", "product:retailer_part_no"), "page:sku"),
     "book:isbn": "page:isbn",
-    "og:title": "page:headline",
 }
 #: The names of all facts of a page.
 PAGE_FACTS = (
     *("page:title", "page:heading", "page:time", "page:day"),
     *dict.fromkeys([*PROPERTIES.values(), *META.values()]),
 )
-_METAS = {*META, "og:site_name"}
-
-_TAGS = [f"{{*}}{tag}" for tag in ("title", "h1", "h2", "time")]
+_NAMES = b"".join(name.encode() + b"\0" for name in META)
 _JSON_LD = "application/ld+json"
-_ITEMPROPS = etree.XPath("descendant-or-self::*[@itemprop]")
-# For the compiled core: whether a name is one of meta elements, of microdata, or of both.
-_OF_META = 1
-_OF_ITEM = 2
-_PACKED = (
-    packed({**dict.fromkeys(sorted(_METAS), _OF_META), **dict.fromkeys(PROPERTIES, _OF_ITEM)}),
-    CONTENT.packed,
+_MAY_HOLD_FACTS = etree.XPath(
+    "descendant-or-self::*[self::article or self::dt or self::h1 or self::meta or self::script"
+    " or self::time or self::title or self::tr or @itemprop]"
 )
 
 
@@ -69,82 +62,68 @@ class Markup(NamedTuple):
     """Markup that may hold facts.
 
     Attributes:
-        metas: the contents of meta elements by their names in lower case.
+        metas: the contents of meta elements by their names.
         scripts: the sources of JSON-LD.
         title: the title.
         headings: the h1 elements with their texts.
-        subheadings: the texts of h2 elements; to be iterated once.
-        times: the number of time elements.
-        items: the elements with microdata, without some that hold no fact.
+        times: the time elements.
+        items: the elements with microdata.
+        articles: the article elements.
+        rows: rows of tables, and labels in definition lists.
     """
 
     metas: dict[str, str]
     scripts: list[str]
     title: str
     headings: list[tuple[HtmlElement, str]]
-    subheadings: Iterable[str]
-    times: int
-    items: list[HtmlElement]
+    times: Sequence[HtmlElement]
+    items: Sequence[HtmlElement]
+    articles: Sequence[HtmlElement]
+    rows: Sequence[HtmlElement]
 
 
 def read_markup(root: HtmlElement) -> Markup:
     """Find the markup that may hold facts."""
-    bounds = _ELEMENTS, _HEADINGS, _MARKED_UP, READ, _EVENTS
+    by_tag: dict[str, list[HtmlElement]] = {}
+    items, rows = list[HtmlElement](), list[HtmlElement]()
+    for element in _find_elements(root):
+        tag = str(element.tag)
+        (rows if tag in ("tr", "dt") else by_tag.setdefault(tag, [])).append(element)
+        if element.get("itemprop"):
+            items.append(element)
+    headings = by_tag.get("h1", ())[:_HEADINGS]
+    return Markup(
+        _metas(by_tag.get("meta", ())),
+        [one.text or "" for one in by_tag.get("script", ()) if _is_json_ld(one)],
+        next((text_of(title) for title in by_tag.get("title", ()) if _is_of_page(title)), ""),
+        [(heading, text_of(heading)) for heading in headings],
+        by_tag.get("time", ())[:_MARKED_UP],
+        items[:_MARKED_UP],
+        by_tag.get("article", ()),
+        rows[:_ROWS],
+    )
+
+
+def _find_elements(root: HtmlElement) -> list[HtmlElement]:
+    """The elements that may hold facts, in their order, as many as are read."""
     core = tree_core()
-    if core is None or (parts := core.markup(root, _PACKED, bounds)) is None:
-        return _read_markup(root)
-    metas, scripts, titles, texts, headings, subheadings, times, items = parts
-    return Markup(
-        _named(metas),
-        _linked_data(scripts),
-        short(titles[0]) if titles else "",
-        list(zip(headings, map(short, texts), strict=True)),
-        map(short, subheadings),
-        times,
-        items,
-    )
+    if core is not None and (found := core.elements(root, _NAMES, _ELEMENTS)) is not None:
+        return found
+    return list(islice(_MAY_HOLD_FACTS(root), _ELEMENTS))
 
 
-def _read_markup(root: HtmlElement) -> Markup:
-    """`read_markup` without the core."""
-    metas, scripts = list[str](), list[str]()
-    for element in islice(root.iter("{*}meta", "{*}script"), _ELEMENTS):
-        if str(element.tag).endswith("script"):
-            scripts += element.get("type", ""), element.text or ""
-            continue
-        name = element.get("property") or element.get("name") or element.get("http-equiv")
-        content = element.get("content")
-        if name and content:
-            metas += name, content
-    by_tag: dict[str, list[HtmlElement]] = {tag: [] for tag in ("title", "h1", "h2", "time")}
-    for element in islice(root.iter(*_TAGS), _ELEMENTS):
-        by_tag[str(element.tag).rpartition("}")[2]].append(element)
-    return Markup(
-        _named(metas),
-        _linked_data(scripts),
-        next((text_of(title) for title in by_tag["title"] if _is_of_page(title)), ""),
-        [(heading, text_of(heading)) for heading in by_tag["h1"][:_HEADINGS]],
-        map(text_of, by_tag["h2"][:_HEADINGS]),
-        min(len(by_tag["time"]), _MARKED_UP),
-        list(islice(_ITEMPROPS(root), _MARKED_UP)),
-    )
-
-
-def _named(metas: list[str]) -> dict[str, str]:
-    """The first content of each name, given names and contents in turn."""
+def _metas(elements: Sequence[HtmlElement]) -> dict[str, str]:
+    """The first content of each name that is known."""
     named: dict[str, str] = {}
-    pairs = iter(metas)
-    for name, content in zip(pairs, pairs, strict=True):
-        if (lower := name.lower()) in _METAS:
-            named.setdefault(lower, content[:READ])
+    for element in elements:
+        name, content = element.get("property") or element.get("name"), element.get("content")
+        if content and name in META:
+            named.setdefault(name, content[:READ])
     return named
 
 
-def _linked_data(scripts: list[str]) -> list[str]:
-    """The sources of JSON-LD, given types and sources in turn."""
-    pairs = iter(scripts)
-    kinds = zip(pairs, pairs, strict=True)
-    return [source for kind, source in kinds if kind.strip().lower() == _JSON_LD]
+def _is_json_ld(script: HtmlElement) -> bool:
+    return script.get("type", "").strip().lower() == _JSON_LD
 
 
 def _is_of_page(title: HtmlElement) -> bool:

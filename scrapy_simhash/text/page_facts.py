@@ -19,7 +19,6 @@ from itertools import chain, islice, takewhile
 from json import JSONDecoder
 from typing import Any
 
-from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_simhash.item.facts import ROW
@@ -39,13 +38,6 @@ _JSON_CHARACTERS = 1 << 18
 _JSON_DEPTH = 4
 _JSON_OBJECTS = 64
 
-# Rows of tables, of definition lists, and of lists of labels and values made of other elements.
-_TWO_CELLS = etree.XPath(
-    "descendant-or-self::tr[count(*)=2][*[2][self::td]]"
-    " | descendant-or-self::dt"
-    " | descendant-or-self::*[self::div or self::li or self::p][count(*)=2][not(*/*)][not(a)]"
-)
-_ROWS = 4096
 # Rows about the page that are read; `facts.MAX_FIELDS` of them are stored.
 _READ_ROWS = 256
 _LABEL_LENGTH = 40
@@ -54,7 +46,6 @@ _VALUE_LENGTH = 80
 _BEHIND = 100
 # Characters of such a day or price.
 _ALONE_LENGTH = 64
-_UNIT = 3  # letters of a unit, such as "kg"
 
 _DATES = {"page:datePublished", "page:datePosted", "page:startDate"}
 # Types whose properties are not those of the page: a review's date, an author's name.
@@ -76,10 +67,9 @@ def page_facts(root: HtmlElement) -> dict[str, Any]:
 
     Values have 1 to 256 characters, white space collapsed. Missing ones are left out:
 
-    - "page:title", or only the heading if the title adds something to it, such as the name of the
-      site, so that a page and its print view have equal titles;
-    - "page:heading", the h1 that the title holds, or else og:title holds, or else the first;
-    - "page:headline", the headline for other sites, if it differs from both;
+    - "page:title", or only the heading if the title has something beside it, such as the name of
+      the site, so that a page and its print view have equal titles;
+    - "page:heading", the h1 with which a part of the title ends, or else the first;
     - "page:datePublished", "page:startDate", "page:price", "page:priceCurrency", "page:sku",
       "page:gtin", "page:mpn", "page:isbn", "page:productID": the first such property in JSON-LD, or
       else in microdata, or else in a meta element;
@@ -87,8 +77,8 @@ def page_facts(root: HtmlElement) -> dict[str, Any]:
     - "page:time", the first time beside the heading, if none of the dates is known;
     - "page:day" if there is no such time either, and "page:price": the first day, and the first
       amount, that is the whole text of one of the first hundred elements behind the heading;
-    - "page:value.Colour" and so on: the values of rows of two short cells by their labels; a list,
-      if several rows have one label.
+    - "page:value.Colour" and so on: the values of rows of two short cells, in tables and in
+      definition lists, by their labels; a list, if several rows have one label.
 
     Times that can be parsed are ISO 8601 to the minute, in UTC if they have an offset; days have no
     time. The page is not changed.
@@ -117,8 +107,8 @@ class PageFacts:
     @cached_property
     def _surroundings(self) -> Surroundings:
         """The elements around the heading, and around the article if the page has only one."""
-        articles = list(islice(self._root.iter("{*}article"), 2))
-        inner = articles if len(articles) == 1 else []
+        articles = self._markup.articles
+        inner = [*articles] if len(articles) == 1 else []
         if self.titles.element is not None:
             inner.append(self.titles.element)
         return {around: True for element in inner for around in (element, *element.iterancestors())}
@@ -130,15 +120,7 @@ class PageFacts:
         A translated page has other labels, so no field in which it could differ.
         """
         rows: dict[str, list[str]] = {}
-        cells: Iterable[HtmlElement]
-        for row in islice(filter(self._is_about_page, _rows(self._root)), _READ_ROWS):
-            if row.tag == "dt":
-                label, cells = row, takewhile(_is_definition, row.itersiblings("*"))
-            else:
-                label, cell = row.iterchildren("*")
-                if _is_sentence(row.text, label.tail, cell.tail):
-                    continue
-                cells = (cell,)
+        for label, cells in islice(self._rows(), _READ_ROWS):
             name = _short_text(label, _LABEL_LENGTH).rstrip(" :：")
             values = [text for cell in cells if (text := _short_text(cell, _VALUE_LENGTH))]
             # A row may be "12 May | 3 comments".
@@ -147,11 +129,19 @@ class PageFacts:
                 rows.setdefault(ROW + name.replace(".", " "), []).extend(values)
         return {name: values[0] if len(values) == 1 else values for name, values in rows.items()}
 
-    def _is_about_page(self, row: HtmlElement) -> bool:
-        # A row that is an element of a list is no teaser.
-        is_element = row.tag == "li" and not marking_of(row)
-        outermost = next(row.iterancestors(), row) if is_element else row
-        return _is_about_page(outermost, self._surroundings)
+    def _rows(self) -> Iterator[tuple[HtmlElement, Iterable[HtmlElement]]]:
+        """Yield the label and the values of each row about the page."""
+        values: Iterable[HtmlElement]
+        for row in self._markup.rows:
+            if row.tag == "dt":
+                label, values = row, takewhile(_is_definition, row.itersiblings("*"))
+            else:
+                cells = list(islice(row.iterchildren("*"), 3))
+                if len(cells) != 2 or cells[1].tag != "td":
+                    continue
+                label, values = cells[0], cells[1:]
+            if _is_about_page(row, self._surroundings):
+                yield label, values
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -160,24 +150,19 @@ class PageFacts:
         facts = {"page:title": title, "page:heading": heading}
         facts = {name: value for name, value in facts.items() if value}
         for name, value in (
-            *_json_properties(self._markup.scripts, [title, heading, metas.get("og:title", "")]),
+            *_json_properties(self._markup.scripts, [title, heading]),
             *_microdata(self._markup.items, self._surroundings),
-            *((marked.META[name], value) for name, value in metas.items() if name in marked.META),
+            *((marked.META[name], value) for name, value in metas.items()),
         ):
             if name not in facts and (normalised := _normalised(name, value)):
                 facts[name] = normalised
-        if self._markup.times and not _DATES & facts.keys():
-            times = islice(self._root.iter("{*}time"), self._markup.times)
-            if time := _time(times, self._surroundings):
-                facts["page:time"] = time
-        has_time = "page:time" in facts or not _DATES.isdisjoint(facts)
+        has_time = not _DATES.isdisjoint(facts)
+        if not has_time and (time := _time(self._markup.times, self._surroundings)):
+            facts["page:time"], has_time = time, True
         if self.titles.element is not None and not (has_time and "page:price" in facts):
             for name, value in _days_and_prices(self.titles.element, self._surroundings):
                 if not (has_time and name == "page:day"):
                     facts.setdefault(name, value)
-        headline = facts.get("page:headline")
-        if headline and (agree(headline, title) or agree(headline, heading)):
-            del facts["page:headline"]
         return facts | self.rows
 
 
@@ -254,21 +239,6 @@ def _leaves(heading: HtmlElement) -> list[HtmlElement]:
     return [element for element in islice(behind, _BEHIND) if not len(element)]
 
 
-def _is_sentence(before: str | None, between: str | None, after: str | None) -> bool:
-    """Whether the words around two cells make a sentence, as in "Episode <b>3</b> of <b>20</b>".
-
-    A word before the label makes none, as in "Size EU 42", neither does a unit, as in "10 kg".
-    """
-    heads, inside, units = (_words(text) if text else () for text in (before, between, after))
-    is_head = len(heads) <= 1 and not any(map(_DIGIT.search, heads))
-    is_unit = len(units) <= 1 and all(len(word) <= _UNIT for word in units)
-    return bool(inside) or not is_head or not is_unit
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in text.split() if any(map(str.isalnum, word))]
-
-
 def _short_text(cell: HtmlElement, most: int) -> str:
     """The text of a cell; "" if it has more than `most` characters, or more than eight parts."""
     if len(cell):
@@ -279,22 +249,8 @@ def _short_text(cell: HtmlElement, most: int) -> str:
     return text if len(text) <= most else ""
 
 
-def _rows(root: HtmlElement) -> list[HtmlElement]:
-    """Elements of a label and a value; in a definition list, the elements of the labels."""
-    core = tree_core()
-    if core is not None and (rows := core.rows(root)) is not None:
-        return rows
-    two_cells = (
-        row
-        for row in _TWO_CELLS(root)
-        # XPath would count the siblings behind each label.
-        if row.tag != "dt" or any(map(_is_definition, islice(row.itersiblings("*"), 1)))
-    )
-    return list(islice(two_cells, _ROWS))
-
-
 def _microdata(
-    elements: list[HtmlElement], surroundings: Surroundings
+    elements: Iterable[HtmlElement], surroundings: Surroundings
 ) -> Iterator[tuple[str, str]]:
     """Yield the properties in microdata of the page."""
     for element in elements:

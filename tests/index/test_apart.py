@@ -22,8 +22,8 @@ VIEWS = ("", "", "", "?print=1", "?lang=de")
 # The fields of items: the kinds and the number of values to choose from.
 FIELDS = {
     "name": ((Evidence.TITLE,), 40),
-    "code": ((Evidence.CODE, Evidence.NUMBER), 60),
-    "price": ((Evidence.AMOUNT, Evidence.AMOUNT + 1, Evidence.NUMBER), 9),
+    "code": ((Evidence.TEXT,), 60),
+    "price": ((Evidence.AMOUNT, Evidence.AMOUNT + 1, Evidence.TEXT), 9),
     "date": ((Evidence.DATE,), 5),
     "tag": ((Evidence.SECTION, Evidence.TEXT), 3),
     "stock": ((Evidence.STOCK,), 2),

@@ -209,7 +209,7 @@ programs = st.one_of(
         st.lists(
             st.builds(
                 " {}='{}'".format,
-                st.sampled_from(["name", "property", "http-equiv", "x:name", "itemprop", "id"]),
+                st.sampled_from(["name", "property", "x:name", "itemprop", "id"]),
                 st.sampled_from(
                     ["", "og:title", "OG:Title", "product:price:amount", "price", "é", "a sku"]
                 ),
@@ -234,16 +234,14 @@ def test_what_is_made_for_programs_is_read_in_the_same_way(page, place, most):
     elements = list(root.iter("*"))
     for element in (root, elements[place % len(elements)]):
         with pytest.MonkeyPatch.context() as patch:
-            for bound in ("_ELEMENTS", "_HEADINGS", "_MARKED_UP", "_EVENTS", "READ"):
+            for bound in ("_HEADINGS", "_MARKED_UP", "_EVENTS", "READ"):
                 patch.setattr(markup, bound, most)
             with path(None):
-                pure, facts = found(element), page_facts(element)
+                pure, facts = markup.read_markup(element), page_facts(element)
             with path(COMPILED):
-                made = COMPILED.markup(element, markup._PACKED, (most,) * 5)
-                assert made is not None
-                assert found(element) == pure
+                assert COMPILED.elements(element, markup._NAMES, 99) is not None
+                assert markup.read_markup(element) == pure
                 assert page_facts(element) == facts
-                assert len(made[-1]) <= most
 
 
 cells = st.sampled_from(
@@ -263,7 +261,7 @@ rows = st.lists(
 
 @given(rows)
 @settings(deadline=None)
-def test_rows_of_labels_and_values_are_the_same(drawn):
+def test_rows_and_what_stands_alone_behind_a_heading_are_the_same(drawn):
     inside = "".join(
         f"<{row}>{''.join(f'<{tag}>{text}</{tag}>' for tag, text in made)}</{row}>"
         for row, made in drawn
@@ -271,91 +269,26 @@ def test_rows_of_labels_and_values_are_the_same(drawn):
     root = parse_html(f"<h1>x</h1><table>{inside}</table><dl>{inside}</dl><div>{inside}</div>")
     heading = root.find(".//h1")
     with path(None):
-        pure, leaves, facts = reading._rows(root), reading._leaves(heading), page_facts(root)
+        found, leaves, facts = markup.read_markup(root), reading._leaves(heading), page_facts(root)
     with path(COMPILED):
         assert page_facts(root) == facts
-        found, behind = reading._rows(root), reading._leaves(heading)
-    assert [row for row in pure if row in found] == found
+        compiled, behind = markup.read_markup(root), reading._leaves(heading)
+    assert [row for row in found.rows if row in compiled.rows] == compiled.rows
+    assert compiled._replace(rows=found.rows) == found
     assert [leaf for leaf in leaves if leaf in behind] == behind
 
 
-def found(element):
-    """What may hold a fact, of microdata only what can."""
-    made = markup.read_markup(element)
-    items = [item for item in made.items if may_be_fact(item)]
-    return made._replace(subheadings=list(made.subheadings), items=items)
-
-
-def may_be_fact(item):
-    names = item.get("itemprop")[: markup.VALUE].lower().split()
-    return not markup.PROPERTIES.keys().isdisjoint(names)
-
-
-heads = st.lists(
-    st.one_of(
-        st.sampled_from(
-            [
-                *("<b>", "</b>", "<p>", "<br>", "<td>", "<script>a</script>", "<nav>b</nav>"),
-                *("<!-- c -->", "<?pi x?>", "<noscript>d</noscript>", "<a>", "</a>", "</p>"),
-            ]
-        ),
-        st.text(" \n\t\u2003\x1cab\u00e9\u4e2d\U0001f600&", max_size=6),
-        st.builds(
-            str.__mul__, st.sampled_from(["a ", "\u4e2d", "\U0001f600", " "]), st.integers(1, 99)
-        ),
-    ),
-    max_size=12,
-).map("".join)
-
-
-@given(st.sampled_from(["h1", "h2", "title"]), heads, st.integers(1, 40), st.integers(0, 300))
-@example("h1", "  <b>a</b>", 9, 3)
-@example("h1", "  a b", 9, 3)
-@example("h2", "\u4e2d\U0001f600<b>\U0001f600</b>", 9, 2)
-@settings(deadline=None)
-def test_what_headings_say_is_read_in_the_same_way(tag, head, events, read):
-    root = parse_html(f"<body><{tag}>{head}</{tag}><p>{head}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(markup, "_EVENTS", events)
-        patch.setattr(markup, "READ", read)
-        with path(None):
-            pure = found(root)
-        with path(COMPILED):
-            assert COMPILED.markup(root, markup._PACKED, (99, 9, 9, read, events)) is not None
-            assert found(root) == pure
-
-
-@pytest.mark.parametrize(
-    ("name", "is_given"),
-    [
-        ("price", True),
-        ("a\tPrice", True),
-        ("prices", False),
-        ("price\xa0", True),
-        ("\u212a", True),
-        ("a" * 250 + " price", True),
-        ("a" * 300, True),
-        ("a" * 200, False),
-        ("og:title", False),
-    ],
-)
-def test_microdata_that_can_give_no_fact_is_left_out(name, is_given):
-    root = parse_html("<p>a")
-    root.find(".//p").set("itemprop", name)
-    with path(COMPILED):
-        made = COMPILED.markup(root, markup._PACKED, (9, 9, 9, 9, 9))
-    assert len(made[-1]) == is_given
-
-
-def test_meta_elements_and_scripts_that_say_nothing_are_left_out():
+def test_elements_that_say_nothing_are_left_out():
     root = parse_html(
-        "<meta name=viewport content=a><meta name=price content=b><meta name=OG:Title content=c>"
-        "<meta name='boo\u212a:isbn' content=d><script>e</script><script type=a+b>f</script>"
+        "<meta name=viewport content=a><meta name=price content=b><meta name=og:title content=c>"
+        "<meta name=book:isbn content=d><script>e</script><script type=a+b>f</script>"
+        "<table><tr><td>1<tr><td>1<td>2<tr><td>1<td>2<td>3</table><dl><dt>1<dd>2<dt>3<dt>4</dl>"
     )
     with path(COMPILED):
-        metas, scripts, *_ = COMPILED.markup(root, markup._PACKED, (9, 9, 9, 9, 9))
-    assert (metas, scripts) == (["OG:Title", "c", "boo\u212a:isbn", "d"], ["a+b", "f"])
-    assert markup.read_markup(root).metas == {"og:title": "c", "book:isbn": "d"}
+        found = COMPILED.elements(root, markup._NAMES, 99)
+    assert [one.tag for one in found] == ["meta", "script", "tr", "dt"]
+    assert COMPILED.elements(root, markup._NAMES, 2) == found[:2]
+    assert COMPILED.elements(root, b"", 0) == []
 
 
 def test_what_is_unusual_is_left_to_the_pure_path():
@@ -365,7 +298,8 @@ def test_what_is_unusual_is_left_to_the_pure_path():
         assert COMPILED.page(tree, RULES) is None
         assert COMPILED.body(tree, VISIBLE.packed) is None
     for tree in (etree.XML("<meta name='a' content='b'/>"), etree.Comment("a"), UNBORN):
-        assert COMPILED.markup(tree, markup._PACKED, (9, 9, 9, 9, 9)) is None
+        assert COMPILED.elements(tree, markup._NAMES, 9) is None
+        assert COMPILED.leaves(tree) is None
     xml = etree.XML("<html><body><p>a story</p></body></html>")
     with path(COMPILED):
         assert (read(xml).text, body(xml)) == ("a story", "a story")
@@ -378,7 +312,6 @@ class Disguised:
 
 
 TREE = etree.HTML("<p><i></i><b id=c>d</b></p>")[0][0]
-BOUNDS = 9, 9, 9, 9, 9
 
 
 @pytest.mark.parametrize(
@@ -389,11 +322,12 @@ def test_what_is_no_element_is_refused(root):
         lambda: COMPILED.knows(root),
         lambda: COMPILED.page(root, RULES),
         lambda: COMPILED.body(root, VISIBLE.packed),
-        lambda: COMPILED.markup(root, markup._PACKED, BOUNDS),
+        lambda: COMPILED.elements(root, markup._NAMES, 9),
+        lambda: COMPILED.leaves(root),
         # The caller can't choose the type that counts as an element.
         lambda: COMPILED.page(type(root), root, RULES),
         lambda: COMPILED.body(type(root), root, VISIBLE.packed),
-        lambda: COMPILED.markup(type(root), root, None, markup._PACKED, BOUNDS),
+        lambda: COMPILED.elements(type(root), root, markup._NAMES, 9),
     ):
         with pytest.raises(TypeError):
             call()
@@ -401,12 +335,7 @@ def test_what_is_no_element_is_refused(root):
 
 @pytest.mark.parametrize("packed", [b"\x09\x01p", b"\0\0\0", b"\x01\x01p" * 600, "text", None])
 def test_what_is_no_table_is_refused(packed):
-    names, actions = markup._PACKED
     calls = [lambda: COMPILED.body(TREE, packed)]
-    calls += [
-        partial(COMPILED.markup, TREE, tables, BOUNDS)
-        for tables in ((packed, actions), (names, packed))
-    ]
     calls += [
         partial(COMPILED.page, TREE, (*RULES[:place], packed, *RULES[place + 1 :]))
         for place in range(4)
@@ -421,28 +350,19 @@ def test_what_is_no_table_is_refused(packed):
 def test_too_few_or_too_many_tables_are_refused(tables):
     with pytest.raises(TypeError):
         COMPILED.page(TREE, tables)
-    with pytest.raises(TypeError):
-        COMPILED.markup(TREE, tables, BOUNDS)
 
 
-@pytest.mark.parametrize("bound", [-1, -(2**62), 2**63, 2**64, 1.5, "1", None])
-@pytest.mark.parametrize("place", range(5))
-def test_limits_that_are_none_are_refused(bound, place):
-    bounds = (*BOUNDS[:place], bound, *BOUNDS[place + 1 :])
+@pytest.mark.parametrize("most", [-1, -(2**62), 2**63, 2**64, 1.5, "1", None])
+def test_limits_that_are_none_are_refused(most):
     with pytest.raises((TypeError, ValueError, OverflowError)):
-        COMPILED.markup(TREE, markup._PACKED, bounds)
+        COMPILED.elements(TREE, b"", most)
 
 
-def test_the_largest_limits_do_no_harm():
-    most = sys.maxsize
-    assert COMPILED.markup(TREE, markup._PACKED, (0, 0, 0, 0, 0))[0] == []
-    root = parse_html("<title>a</title><h1>b</h1>")
-    assert COMPILED.markup(root, markup._PACKED, (most, most, most, 1 << 28, most))[2:4] == (
-        ["a"],
-        ["b"],
-    )
-    with pytest.raises(ValueError, match="too large"):
-        COMPILED.markup(root, markup._PACKED, (9, 9, 9, most, 9))
+@pytest.mark.parametrize("names", [b"a", b"a\0b", "a\0", None])
+def test_names_without_an_end_are_refused(names):
+    with pytest.raises((TypeError, ValueError)):
+        COMPILED.elements(TREE, names, 9)
+    assert COMPILED.elements(TREE, b"a\0", sys.maxsize) == []
 
 
 # Another lxml

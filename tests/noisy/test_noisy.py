@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from random import Random
 
 import pytest
@@ -12,6 +14,7 @@ from benchmarks.noisy.run import (
     Tally,
     find_kinds,
     has_copies,
+    main,
     measure,
     report,
     spread,
@@ -104,6 +107,18 @@ class TestMeasure:
     def test_settings_reach_the_plugin(self):
         (measured,) = measure(Kind("twins", twins), "A", {"MIN_FEATURES": "10_000"}, 2)
         assert {why for _, _, why in measured.outcomes} == {"not compared: too_short"}
+
+
+class TestWithout:
+    def test_each_part_can_be_switched_off(self):
+        # In a process of its own, as parts can't be switched on again.
+        code = "from benchmarks.noisy.without import *; [*map(switch_off, NAMES)]"
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+    @pytest.mark.parametrize("without", [[], ["--without", "DATE"]])
+    def test_what_a_part_decides_is_seen(self, without, capsys):
+        main(["--kinds", "drupal: calendar", "--spiders", "A", "--things", "4", *without])
+        assert ("lost |" in capsys.readouterr().out) == bool(without)
 
 
 class TestKinds:

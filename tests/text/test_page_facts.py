@@ -36,9 +36,14 @@ def linked_data(data: object) -> str:
 
 
 @pytest.mark.parametrize(
-    "title", ["Goats at sea", "Goats at sea – Island Post", "Post | GOATS  AT SEA", "Goats at Sea!"]
+    "title",
+    [
+        *("Goats at sea", "Goats at sea – Island Post", "GOATS  AT SEA | Post", "Goats at Sea!"),
+        *("Island Post » Goats at sea » Print", "Old version of Goats at sea - Wiki"),
+        *("[12] Goats at sea", "Goats at sea（川辺新聞） - ヤホー"),
+    ],
 )
-def test_a_title_that_holds_the_heading_is_the_heading(title: str) -> None:
+def test_a_title_of_which_a_part_ends_with_the_heading_is_the_heading(title: str) -> None:
     found = facts("<h1>Goats at sea</h1>", f"<title>{title}</title>")
     assert found == {"page:title": "Goats at sea", "page:heading": "Goats at sea"}
 
@@ -62,11 +67,10 @@ def test_a_name_of_the_site_as_in_its_domain_is_no_part_of_a_title(title: str, n
 
 
 @pytest.mark.parametrize("added", [" in Ashford", ", Ashford", " Stoke-on-Trent", " at sea"])
-def test_words_behind_the_heading_belong_to_the_title(added: str) -> None:
+def test_words_behind_the_heading_leave_the_title_alone(added: str) -> None:
     """A job ad may name the town in the title only."""
-    for end in ("", " - Jobs", " | Jobs", " – Page 2", " (3 open posts)"):
-        found = facts("<h1>Nurse</h1>", f"<title>Nurse{added}{end}</title>")
-        assert found == {"page:title": f"Nurse{added}", "page:heading": "Nurse"}
+    found = facts("<h1>Nurse</h1>", f"<title>Nurse{added} | Jobs</title>")
+    assert found == {"page:title": f"Nurse{added} | Jobs", "page:heading": "Nurse"}
 
 
 def test_a_title_that_differs_from_the_heading_stays() -> None:
@@ -74,57 +78,11 @@ def test_a_title_that_differs_from_the_heading_stays() -> None:
     assert found == {"page:title": "Goats at sea", "page:heading": "Goat"}
 
 
-@pytest.mark.parametrize(
-    ("body", "head"),
-    [
-        ("<h1>Island Post</h1><h2>Goats at sea</h2>", ""),
-        ("<h1><a href='/'>Island Post</a></h1>", ""),
-        ("<h1>Island Post</h1>", "<meta property='og:site_name' content='Island post'>"),
-        ("<h1>Island Post</h1>", "<meta property='og:title' content='Goats at sea'>"),
-        ("<h1>Island Post</h1><h1>All goats at sea</h1>", ""),
-    ],
-    ids=["another heading", "logo", "named as site", "another title", "longer heading"],
-)
-def test_the_name_of_the_site_in_a_heading_leaves_the_title_alone(body: str, head: str) -> None:
+@pytest.mark.parametrize("title", ["Goats at sea – Island Post", "Isles – Island Post"])
+@pytest.mark.parametrize("logo", ["Island Post", "<a href='/'>Island Post</a>"])
+def test_the_name_of_the_site_in_a_heading_leaves_the_title_alone(title: str, logo: str) -> None:
     """It stands in every title of the site: all its pages would be one."""
-    found = facts(body, f"<title>Goats at sea – Island Post</title>{head}")
-    assert found["page:title"] == "Goats at sea – Island Post"
-
-
-@pytest.mark.parametrize(
-    "title",
-    [
-        *("Print: Goats at sea", "Print page - Goats at sea", "打印：Goats at sea"),
-        *("Imprimer : Goats at sea", "[Print view] Goats at sea", "Goats at sea (Print version)"),
-        *("Goats at sea | Printer-friendly version", "Goats at sea — Druckansicht"),
-        *("Goats at sea - 打印版", "Goats at sea • Version imprimable"),
-    ],
-)
-@pytest.mark.parametrize("body", ["", "<h3>Goats at sea</h3>", "<h1>1. Goats</h1>"])
-def test_how_a_page_is_shown_is_no_part_of_its_title(title: str, body: str) -> None:
-    assert facts(body, f"<title>{title}</title>")["page:title"] == "Goats at sea"
-
-
-@pytest.mark.parametrize(
-    "title",
-    [
-        *("Print layouts", "Print layouts: goats", "Goats at sea | Print", "Goats - Printable"),
-        *("Blueprint: goats", "Printer-friendly", "Print:", "(Print view)", "Print page layouts"),
-        *("Mobile phones - Goats", "Jobs | Mobile", "Goats in print view", "印刷: 名刺"),
-    ],
-)
-def test_what_a_page_is_about_stays_in_its_title(title: str) -> None:
-    assert facts("", f"<title>{title}</title>") == {"page:title": title}
-
-
-def test_the_name_of_the_site_in_a_second_heading_is_no_part_of_the_page() -> None:
-    head = "<title>Goats at sea | Island Post</title><meta property='og:site_name' "
-    found = facts("<h2>Island Post</h2><h1>Goats at sea</h1>", f"{head} content='Island Post'>")
-    assert found["page:title"] == "Goats at sea"
-    footer = "<h1>Goats at sea</h1><footer><h2>Island Post</h2></footer>"
-    assert (
-        facts(footer, "<title>Goats at sea | Island Post</title>")["page:title"] == "Goats at sea"
-    )
+    assert facts(f"<h1>{logo}</h1>", f"<title>{title}</title>")["page:title"] == title
 
 
 @pytest.mark.parametrize(
@@ -149,20 +107,6 @@ def test_a_day_and_a_price_may_stand_alone_behind_the_heading(
     assert dated["page:time"] == "2024-05-01"
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "<p>Trip 3 on <b>Monday</b> with <b>512</b> goats</p>",
-        "<p><b>Seats</b> of the ferry: <b>4</b></p>",
-        "<p><b>By</b> <b>12</b> goats</p>",
-        "<div><b>4.05</b> of 5 (<b>123</b> reviews)</div>",
-        "<div>第3集 <b>19</b> <b>512</b></div>",
-    ],
-)
-def test_a_sentence_with_two_elements_is_no_row(sentence: str) -> None:
-    assert not rows(sentence)
-
-
 def rows(body: str) -> dict[str, object]:
     """The rows of a page by their labels."""
     found = facts(f"<h1>Goats at sea</h1>{body}")
@@ -172,35 +116,28 @@ def rows(body: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        ("<div><b>Seats:</b> <span>4</span></div>", {"Seats": "4"}),
-        ("<div><b>Weight</b> <span>4</span> kg</div>", {"Weight": "4"}),
-        ("<div><b>重量：</b><span>4</span> 公斤</div>", {"重量": "4"}),
-        ("<div>Size <b>EU</b> <span>4</span></div>", {"EU": "4"}),
-        ("<p>Spec: <b>Length</b> <i>4 cm</i></p>", {"Length": "4 cm"}),
-        ("<table><tr><th>Colour<td>red</table>", {"Colour": "red"}),
+        ("<table><tr><th>Seats:<td>4</table>", {"Seats": "4"}),
+        ("<table><tr><th>重量：<td>4</table>", {"重量": "4"}),
         ("<table><tr><td>No. of seats<td>4</table>", {"No  of seats": "4"}),
+        ("<table><tr><td>4<th>Seats</table>", {}),
+        ("<table><tr><th>Seats<td>4<td>5</table>", {}),
         ("<dl><dt>Location <dd>Oakland, CA</dl>", {"Location": "Oakland, CA"}),
         ("<dl><dt>Colours</dt><dd>red</dd><dd></dd><dd>blue</dd><dt>Size <dd>4</dl>",
          {"Colours": ["red", "blue"], "Size": "4"}),
         ("<dl><dt>Empty <dd></dl>", {}),
-        ("<p><b>:</b> <i>4</i></p>", {}),
-        (f"<p><b>Length</b> <i>{'x' * 81}</i></p>", {}),
-        (f"<p><b>{'x' * 41}</b> <i>4</i></p>", {}),
-        ("<p><b>Length</b> <a href='/4'>4</a></p>", {}),
-        ("<p><b>12 May</b> <i>3 comments</i></p>", {}),
-        ("<p><b>Day</b> <i>1 May</i></p><p><b>Day:</b> <i>2 May</i></p>",
-         {"Day": ["1 May", "2 May"]}),
-        ("<ul><li><b>Length</b> <i>4</i></li></ul>", {"Length": "4"}),
-        ("<ul><li class='share'><b>Length</b> <i>4</i></li></ul>", {}),
-        ("<ul><li><p><b>Length</b> <i>4</i></p></li></ul>", {}),
-        ("<aside><p><b>Length</b> <i>4</i></p></aside>", {}),
-        ("<div class='related'><p><b>Length</b> <i>4</i></p></div>", {}),
-        ("<article><p><b>Length</b> <i>4</i></p></article><article>Another</article>", {}),
+        ("<dl><dt>: <dd>4</dl>", {}),
+        (f"<dl><dt>Length <dd>{'x' * 81}</dl>", {}),
+        (f"<dl><dt>{'x' * 41} <dd>4</dl>", {}),
+        ("<dl><dt>12 May <dd>3 comments</dl>", {}),
+        ("<dl><dt>Day <dd>1 May <dt>Day: <dd>2 May</dl>", {"Day": ["1 May", "2 May"]}),
+        ("<ul><li><dl><dt>Length <dd>4</dl></ul>", {}),
+        ("<aside><dl><dt>Length <dd>4</dl></aside>", {}),
+        ("<div class='related'><dl><dt>Length <dd>4</dl></div>", {}),
+        ("<article><dl><dt>Length <dd>4</dl></article><article>Another</article>", {}),
+        ("<p><b>Length</b> <i>4</i></p>", {}),
     ],
 )  # fmt: skip
-def test_a_row_has_two_cells_and_at_most_a_word_or_a_unit_around(
-    row: str, expected: dict[str, object]
-) -> None:
+def test_a_row_has_two_short_cells(row: str, expected: dict[str, object]) -> None:
     assert rows(row) == expected
 
 
@@ -257,7 +194,7 @@ def test_rows_push_out_no_other_fact() -> None:
         return read_facts(page, page_url="http://a.com/", since=math.inf, now=-math.inf)
 
     found = read(*lines)
-    assert len(found.records) < MAX_FIELDS
+    assert len(found.records) == MAX_FIELDS
     assert {"page:title", "page:heading"} <= {*found.names.values()}
     for number in (0, 99):
         changed = [*lines]
@@ -274,36 +211,9 @@ def test_without_a_main_heading_another_one_is_not_the_title() -> None:
     assert found[0] != found[1]
 
 
-def test_of_two_headings_in_the_title_the_later_is_that_of_the_page() -> None:
+def test_of_two_headings_in_the_title_the_first_part_is_that_of_the_page() -> None:
     found = facts("<h1>Manual 1.4</h1><h1>Knots</h1>", "<title>Knots — Manual 1.4</title>")
     assert found == {"page:title": "Knots", "page:heading": "Knots"}
-
-
-def test_a_logo_is_no_heading_where_there_is_another() -> None:
-    """A print view has the other one alone."""
-    title = "<title>knots.bowline — Manual 1.4</title>"
-    logo, heading = "<h1><a href='/'>Manual 1.4</a></h1>", "<h1>Source of knots.bowline</h1>"
-    assert facts(logo + heading, title) == facts(heading, title)
-    assert facts(heading, title) == {
-        "page:title": "knots.bowline — Manual 1.4",
-        "page:heading": "Source of knots.bowline",
-    }
-
-
-def test_of_headings_outside_the_title_the_one_for_other_sites_counts() -> None:
-    teaser, heading = "<h1>A storm is coming</h1>", "<h1>Goats at sea</h1>"
-    head = "<title>Island news</title><meta property='og:title' content='Goats at sea'>"
-    assert facts(teaser + heading, head) == facts(heading, head)
-    assert facts(teaser + heading, "<title>News</title>")["page:heading"] == "A storm is coming"
-
-
-def test_the_name_of_the_site_for_other_sites_makes_its_pages_no_one() -> None:
-    head = "<meta property='og:title' content='Island Post'><title>{} – Island Post</title>"
-    found = [
-        facts(f"<h1>Island Post</h1><h1>{name}</h1>", head.format(name)) for name in ("Goat", "Sea")
-    ]
-    assert found[0]["page:title"] != found[1]["page:title"]
-    assert found[0]["page:heading"] != found[1]["page:heading"]
 
 
 def test_the_title_of_a_drawing_is_not_that_of_the_page() -> None:
@@ -383,14 +293,6 @@ def test_microdata_and_meta_properties_say_the_same_as_linked_data() -> None:
         "<h1>Rope</h1>", f"<meta property=article:published_time content='{time}'>"
     )
     assert published == facts(f"<h1>Rope</h1><i itemprop=datePublished content='{time}'></i>")
-
-
-def test_a_headline_for_others_is_a_fact_only_where_it_is_another() -> None:
-    for headline in ("Goats", "Goats – Island Post"):
-        meta = f"<meta property=og:title content='{headline}'>"
-        assert "page:headline" not in facts("<h1>Goats</h1>", meta)
-    meta = "<meta property=og:title content='Fiddlers'>"
-    assert facts("<h1>Goats</h1>", meta)["page:headline"] == "Fiddlers"
 
 
 def test_session_ids_and_print_views_change_no_fact() -> None:
