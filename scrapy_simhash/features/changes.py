@@ -21,6 +21,10 @@ from scrapy_simhash.features.tokens import fold_table, normal, tokens
 
 #: Words of a passage.
 PASSAGE = 12
+#: The share of a short text's words that is enough for a passage.
+SHARE = 1 / 16
+#: Words of a passage in a text of any length.
+SHORT_PASSAGE = 4
 
 # Fewer pairs of words that two texts share between differences are chance.
 _CHANCE = 3
@@ -58,6 +62,7 @@ class Changes:
         all: the edits in the order of the new text. If the old text has all of its pairs of
             words, wherever they stand, and is no longer, there is one between the words with which
             both begin and end.
+        length: the number of words of the shorter text.
         is_cut: whether the old text is longer.
 
     >>> Changes.of("the goats sail today at ten", "the goats sail today at nine").all
@@ -65,6 +70,7 @@ class Changes:
     """
 
     all: Sequence[WordEdit]
+    length: float
     is_cut: bool = False
 
     @classmethod
@@ -85,7 +91,7 @@ class Changes:
         if not (edits or is_cut or new == old):
             edit = _without_ends(WordEdit(tokens(new), tokens(old), "", ""))
             edits = [edit] if edit.new or edit.old else []
-        return cls(edits, is_cut)
+        return cls(edits, min(new_words, old_words), is_cut)
 
     def __bool__(self) -> bool:
         """Whether the texts differ."""
@@ -93,15 +99,15 @@ class Changes:
 
     def replaces_passage(self) -> bool:
         """Whether a passage stands in place of a different passage, between the same words."""
-        return any(
-            _has_words(edit.new, PASSAGE) and _has_words(edit.old, PASSAGE) for edit in self.all
-        )
+        least = min(PASSAGE, max(SHORT_PASSAGE, self.length * SHARE))
+        return any(_has_words(edit.new, least) and _has_words(edit.old, least) for edit in self.all)
 
     def renames(self) -> bool:
         """Whether a name was replaced by the same name at three places or more.
 
         Such exchanges must be at least half of all. The edits of a copy do not repeat, whereas the
-        terms of use of a different firm differ in its name wherever it stands.
+        terms of use of a different firm differ in its name wherever it stands. A different form of
+        a word, such as "color" for "colour", is no exchange.
         """
         exchanged = [
             (tuple(edit.new), tuple(edit.old))
@@ -110,7 +116,11 @@ class Changes:
             and edit.old
             and not any(_has_words(words, _NAME_WORDS + 0.5) for words in (edit.new, edit.old))
         ]
-        repeated = [count for count in Counter(exchanged).values() if count > 1]
+        repeated = [
+            count
+            for pair, count in Counter(exchanged).items()
+            if count > 1 and not _is_other_form(*pair)
+        ]
         return max(repeated, default=0) >= _EXCHANGES and 2 * sum(repeated) >= len(exchanged)
 
     def replaces_reference(self) -> bool:
@@ -135,8 +145,19 @@ class Changes:
 
     @cached_property
     def has_numbers(self) -> bool:
-        """Whether the new text has a number that the old text lacks at that place."""
-        return any(any(map(_is_number, edit.new)) for edit in self.all)
+        """Whether the new text has a number that the old text lacks at that place.
+
+        One or two words that are replaced beside a number count too: "5 March" and "5 April".
+        """
+        return any(
+            any(map(_is_number, edit.new))
+            or (
+                0 < len(edit.new) <= 2
+                and edit.old
+                and (_is_number(edit.before) or _is_number(edit.after))
+            )
+            for edit in self.all
+        )
 
 
 def _edits(new: Sequence[str], old: Sequence[str]) -> list[WordEdit]:
@@ -228,3 +249,12 @@ def _is_number(token: str) -> bool:
 
 def _references(words: Sequence[str]) -> list[str]:
     return [word for word in words if len(word) >= _REFERENCE and word.isdecimal()]
+
+
+def _is_other_form(new: Sequence[str], old: Sequence[str]) -> bool:
+    """Whether both are forms of one word, with the same letters at the beginning."""
+    if len(new) != 1 or len(old) != 1:
+        return False
+    (a,), (b,) = new, old
+    same = min(len(a), len(b)) // 2 + 1
+    return a[:same] == b[:same] and not any(map(str.isdigit, a + b))

@@ -9,6 +9,8 @@
 
 /* As in features/changes.py. */
 #define PASSAGE 12
+#define SHORT_PASSAGE 4
+#define SHARE (1.0 / 16)
 #define REPEATED 3
 
 /* The words of a text: folded characters, where each word begins and ends, and its hash. */
@@ -301,6 +303,8 @@ PyObject *core_changes(PyObject *Py_UNUSED(module), PyObject *arguments)
 /* Whether a word may begin with a digit, in doubt it may. */
 static int may_be_number(const Words *words, Py_ssize_t at)
 {
+    if (at < 0 || at >= words->count)
+        return 0;
     uint32_t first = words->points[words->starts[at]] & (ALONE - 1);
     int is_letter = (first >= 0xC0 && first < 0x530) || (first >= 0x3041 && first < 0xA000);
     return first < 0x80 ? first - '0' < 10 : !is_letter;
@@ -319,10 +323,12 @@ static int are_harmless(const Words words[2], const Bytes *found)
 {
     const Change *changes = (const Change *)(const void *)found->at;
     size_t count = found->used / sizeof *changes;
+    double least = words[words[0].words > words[1].words].words * SHARE;
     int result = 2;
 
     if (!count && words[0].words >= words[1].words)
         return 0; /* the same pairs in another order */
+    least = least < SHORT_PASSAGE ? SHORT_PASSAGE : least > PASSAGE ? PASSAGE : least;
     for (size_t at = 0; at < count; at++) {
         Range new = changes[at].new, old = changes[at].old;
         Py_ssize_t mine = new.to - new.from, theirs = old.to - old.from;
@@ -333,6 +339,8 @@ static int are_harmless(const Words words[2], const Bytes *found)
         }
         if (mine <= 0 || theirs <= 0)
             continue;
+        if (mine <= 2 && (may_be_number(words, new.from - 1) || may_be_number(words, new.to)))
+            result = 1;
         for (Py_ssize_t word = old.from; references && word < old.to; word++)
             if (may_be_reference(words + 1, word))
                 return 0;
@@ -342,7 +350,7 @@ static int are_harmless(const Words words[2], const Bytes *found)
                         are_equal(words, was.from, words, new.from) &&
                         are_equal(words + 1, stood.from, words + 1, old.from);
         }
-        if ((mine >= PASSAGE && theirs >= PASSAGE) || repeated == REPEATED || at == MOST_CHANGES)
+        if ((mine >= least && theirs >= least) || repeated == REPEATED || at == MOST_CHANGES)
             return 0;
     }
     return result;

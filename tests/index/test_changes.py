@@ -118,7 +118,7 @@ def test_at_one_place_a_passage_is_an_edit(other: str) -> None:
         (spliced(50, 1, "7"), spliced(50, 1, "8"), "(numbers)"),
         (PLAIN, spliced(50, 1, "8"), "(numbers)"),
         (spliced(50, 1, "8"), PLAIN, None),
-        (spliced(50, 2, "5", "march"), spliced(50, 2, "5", "april"), None),
+        (spliced(50, 2, "5", "march"), spliced(50, 2, "5", "april"), "(numbers)"),
     ],
 )
 def test_on_one_site_a_number_counts_where_the_new_text_has_it(

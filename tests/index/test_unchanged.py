@@ -27,15 +27,15 @@ EDITS = [
     ("costs £12.50 now", "costs £13.50 now"),
     ("for 12 people", "for 13 people"),
     ("on 3 March we meet", "on 4 March we meet"),
-    ("from 10:30", "from 11:30"),
     ("on 3 March we meet", "on 3 April we meet"),
+    ("from 10:30", "from 11:30"),
     ("said Ann Lind today", "said Bob Lind today"),
     ("is open", "is not open"),
     ("is not open", "is open"),
     ("", "and more"),
     ("and more", ""),
 ]
-NUMBERS = 4
+NUMBERS = 5
 
 
 def visited(path: Path, *visits: dict[str, Any], **rule: Any) -> list[Verdict]:

@@ -152,6 +152,7 @@ def compared(new, old, least=0.0):
 @example("a b c d e", "a b c 7 d e")
 @example("١ a b c d e", "a b c d e")
 @example("a ② b c d e", "a x b c d e")
+@example("a 5 March b c d", "a 5 April b c d")
 @example("a 12345 b c d", "a 54321 b c d")
 @example("a x b c a x d e f a x g", "a y b c a y d e f a y g")
 @settings(deadline=None)
