@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from shlex import quote
 from typing import Any
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES
@@ -18,9 +18,8 @@ from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.feeds import FeedCheck
-from scrapy_simhash.crawl.filtered import FilteredRequests
 from scrapy_simhash.crawl.revisit import Revisits
-from scrapy_simhash.crawl.scrapy_internals import replaces_feeds
+from scrapy_simhash.crawl.scrapy_internals import may_know_requests, replaces_feeds
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import Worker
@@ -49,6 +48,42 @@ _SKIPPED_REQUESTS = "deltafetch/skipped"
 
 # A retry of a failed response or download: "503 Service Unavailable", "twisted.internet...".
 _FAILED_RETRY = re.compile(r"[45]\d\d |\w+\.")
+
+
+class FilteredRequests:
+    """Sees whether the filter of duplicates drops requests that this crawl has not made.
+
+    A filter remembers those of earlier crawls in a JOBDIR that is used again, or where a
+    DUPEFILTER_CLASS stores them. Nothing is recorded of crawls whose filter begins empty.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        #: Whether it has dropped one.
+        self.is_known = False
+        self._crawler = crawler
+        self._made: set[bytes] = set()
+        self._is_new = False
+        crawler.signals.connect(self._spider_opened, signals.spider_opened)
+
+    def _spider_opened(self) -> None:
+        if may_know_requests(self._crawler):
+            self._crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
+            self._crawler.signals.connect(self._request_dropped, signals.request_dropped)
+
+    def _request_scheduled(self, request: Request) -> None:
+        """Handle the signal: a request is about to be filtered."""
+        fingerprinter = self._crawler.request_fingerprinter
+        if self.is_known or request.dont_filter or fingerprinter is None:
+            return
+        fingerprint = fingerprinter.fingerprint(request)
+        self._is_new = fingerprint not in self._made
+        self._made.add(fingerprint)
+
+    def _request_dropped(self, request: Request) -> None:
+        """Handle the signal, which follows at once if the request was filtered."""
+        if self._is_new and not request.dont_filter:
+            self.is_known = True
+            self._made.clear()
 
 
 @dataclass(eq=False)

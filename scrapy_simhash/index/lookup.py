@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -34,11 +34,12 @@ from scrapy_simhash.index.candidates import (
     with_texts,
     without_keys,
 )
-from scrapy_simhash.index.copies import Copies
 from scrapy_simhash.index.queries import HitSource
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import ClaimRow, Document, LastDuplicate
+from scrapy_simhash.index.visits import may_be_one_site
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.plan import HOT_KEY, Blocks, load_keys
 from scrapy_simhash.simhash.measure import hamming
@@ -48,6 +49,9 @@ logger = logging.getLogger(__name__)
 
 # Bands that find a smaller share of the documents asked for are worth a warning.
 _LEAST_RECALL = 0.95
+
+# Claims whose copies are remembered until these are recorded.
+_REMEMBERED_CLAIMS = 1024
 
 
 class Outdated(NamedTuple):
@@ -59,6 +63,57 @@ class Outdated(NamedTuple):
     keeps_text: bool
     #: The claim that replaced it; 0 if the item has become a copy.
     by: int
+
+
+class Copies:
+    """What was dropped as copies of claims of other sites, from the table and from this process.
+
+    Two different items are no copies of one. `here` returns the parameters of a query for lists of
+    numbers.
+    """
+
+    def __init__(self, here: Callable[..., dict[str, Any]], *, is_needed: bool) -> None:
+        self._here, self._is_needed = here, is_needed
+        self._noted: dict[int, deque[ClaimRow]] = {}
+
+    def note(self, copies: Iterable[tuple[ClaimRow, ClaimRow]]) -> None:
+        """Note documents that were dropped, each behind its claim: they are recorded later."""
+        for claim, row in copies:
+            if row.facts and not may_be_one_site(row.url, claim.url):
+                self._noted.setdefault(claim.id, deque(maxlen=queries.COPIES)).append(row)
+        while len(self._noted) > _REMEMBERED_CLAIMS:
+            del self._noted[next(iter(self._noted))]
+
+    def read(
+        self, connection: Connection, candidates: BatchCandidates
+    ) -> Mapping[int, Sequence[ClaimRow]]:
+        """Some copies of each claim of another site that a batch is compared with."""
+        rows, claims = candidates.batch.rows, candidates.rows
+        sites = {site(row.url) for row in (*rows, *claims.values()) if row.url}
+        if len(sites) < 2 or not self._is_needed:
+            return {}
+        wanted = {
+            claim
+            for number, claim in candidates.compared
+            if rows[number].facts
+            and claim in claims
+            and not may_be_one_site(rows[number].url, claims[claim].url)
+        }
+        if not wanted:
+            return {}
+        copies = {claim: list(self._noted.get(claim, ())) for claim in wanted}
+        unread = {*wanted}
+        while unread:
+            here = self._here(ids=sorted(unread))
+            read = connection.execute(queries.copies, here).all()
+            for claim, identity, url, facts, last_run in read:
+                copies[claim].append(
+                    ClaimRow(identity=identity, url=url, facts=facts, last_run=last_run)
+                )
+            # One with more copies than an answer has must not hide those of the others.
+            is_cut = len(read) == queries.COPIES
+            unread = unread.difference(row[0] for row in read) if is_cut else set()
+        return copies
 
 
 class Lookup:
