@@ -16,7 +16,9 @@ from loopback import prose
 
 #: What a server tells of the version of a page: nothing, or only a time, or "false": it calls
 #: every page unmodified that has an ETag; "broken" even if nobody asks.
-Validator = Literal["etag", "weak", "time", "none", "false", "no-store", "vary", "broken"]
+Validator = Literal[
+    "etag", "weak", "time", "none", "false", "no-store", "vary", "broken", "language"
+]
 
 #: A while ago: a time of modification that is just over identifies nothing.
 _EPOCH = 1_790_000_000
@@ -152,6 +154,11 @@ def respond(page: ValidPage | None, given) -> tuple[int, dict[str, str], bytes]:
             headers["ETag"] = f"W/{tag}"
         case "time":
             headers["Last-Modified"] = formatdate(_EPOCH + page.version, usegmt=True)
+        case "language":
+            # The page in each language was modified at one time.
+            language = given.get("X-Language") or ""
+            body = body.replace(b"</p>", f"</p><p>{prose(language)}</p>".encode())
+            headers |= {"Vary": "X-Language", "Last-Modified": formatdate(_EPOCH, usegmt=True)}
         case "no-store":
             headers |= {"ETag": tag, "Cache-Control": "private, No-Store"}
         case "vary":

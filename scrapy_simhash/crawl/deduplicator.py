@@ -122,23 +122,32 @@ class Deduplicator:
     async def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the output of a callback, recording which page each item came from."""
         page = self._tracker.open(response)
-        held, holds = list[Request](), self._settings.on_duplicate == "skip"
+        held, error = list[Request](), None
         if self.revisits is not None:
             self.revisits.begin(page, response)
         has_links = False
-        async for output in self._tracker.follow(page, result):
-            has_links |= isinstance(output, Request)
-            if holds and isinstance(output, Request):
-                held.append(output)
-            else:
-                yield output
-        if self.revisits is not None:
+        try:
+            async for output in self._tracker.follow(page, result):
+                has_links |= isinstance(output, Request)
+                if isinstance(output, Request) and self._holds(page):
+                    held.append(output)
+                else:
+                    yield output
+        except Exception as raised:  # noqa: BLE001 - raised again behind what is held
+            error = raised
+        if self.revisits is not None and error is None:
             self.revisits.end(page, has_links=has_links)
         if held and await self._tracker.is_copy(page):
             self._stats.count("pages/skipped")
             held.clear()
         for request in held:
             yield request
+        if error is not None:
+            raise error
+
+    def _holds(self, page: Page) -> bool:
+        """Whether requests wait for the verdict on the only item of their page, so far."""
+        return self._settings.on_duplicate == "skip" and page.items == 1
 
     async def process(self, item: Any) -> Any:
         """Return the item if it is to be stored; NearDuplicateItem is raised to drop it."""

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from hashlib import blake2b
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from scrapy import Request
@@ -34,6 +35,7 @@ from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.pages import PageFile, StoredPage
+from scrapy_simhash.index.verdict import random_number
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +56,7 @@ _BROWSERS = ("playwright", "splash", "zyte_api", "zyte_api_automap")
 _CONDITIONS = ("If-None-Match", "If-Modified-Since")
 
 #: Headers of a request that choose what its page shows.
-_CHOOSING = ("Accept-Encoding", "Accept-Language", "Authorization")
+_CHOOSING = ("Accept", "Accept-Encoding", "Accept-Language", "Authorization")
 
 #: Headers of an answer of 304 that tell nothing of the page.
 _OF_BODY = (b"Content-Encoding", b"Content-Length", b"Content-Type")
@@ -116,9 +118,16 @@ class Revisits:
         download = self._downloads[request] = _Download(key, known)
         if known is None:
             return None
+        headers = Headers(headers_raw_to_dict(known.headers) or {})
+        if known.chosen != _chosen(request, headers):
+            download.known = None  # such as the page in a different language
+            return None
         self.stats.count("revisit/known")
-        headers = download.headers = Headers(headers_raw_to_dict(known.headers) or {})
+        download.headers = headers
         if _is_fresh(known, mode):
+            # As the downloader does.
+            request.meta.setdefault("download_slot", urlsplit(request.url).hostname or "")
+            request.meta.setdefault("download_latency", 0.0)
             return self._saved("fresh", request, known.body, headers)
         if known.checks < _TRUSTED:
             conditions = _conditions(headers)
@@ -150,8 +159,10 @@ class Revisits:
                 checked=now,
                 interval=_longer(known),
                 checks=0 if known else -(download.key[0] % (_TRUSTED + 1)),
-                has_links=True,
+                has_links=False,
                 run=self.worker.figures.run or 0,
+                download=random_number(),
+                chosen=_chosen(request, response.headers),
                 headers=_packed(response.headers),
                 body=response.body,
             )
@@ -235,10 +246,14 @@ class Revisits:
             page.stored = download.page
 
     def end(self, page: Page, *, has_links: bool) -> None:
-        """Note that a callback has ended well, and whether it has yielded requests."""
+        """Note that a callback has ended well, and whether it has yielded requests.
+
+        A page that had links is always asked for, as it may have others. So is one that shows
+        nothing: it may be a notice in place of the page.
+        """
         if (stored := page.stored) is not None:
             interval = _FIRST_INTERVAL if page.has_changed else stored.interval
-            stored = stored._replace(has_links=has_links, interval=interval)
+            stored = stored._replace(has_links=has_links or not page.items, interval=interval)
             page.stored = stored._replace(body=b"")
             self._write(stored)
 
@@ -306,6 +321,15 @@ def _is_storable(response: Response, *, is_timed: bool) -> bool:
     )
 
 
+def _chosen(request: Request, headers: Headers) -> bytes:
+    """A hash of the headers of a request that choose what its page shows, as its server says."""
+    named = b",".join(headers.getlist("Vary")).lower().split(b",")
+    given = [
+        (name, request.headers.getlist(name)) for name in sorted(map(bytes.strip, named)) if name
+    ]
+    return blake2b(repr(given).encode(), digest_size=8).digest() if given else b""
+
+
 def _conditions(headers: Headers) -> dict[str, bytes]:
     """The headers that ask whether a page was modified, given those that it had."""
     conditions = dict[str, bytes]()
@@ -332,10 +356,12 @@ def _is_whole(page: StoredPage, body: bytes) -> bool:
 
     `body` is what it was decompressed to.
     """
-    encoding = Headers(headers_raw_to_dict(page.headers) or {}).get("Content-Encoding", b"")
+    encoding = Headers(headers_raw_to_dict(page.headers) or {}).get("Content-Encoding") or b""
     packed = page.body
-    # The last bytes of gzip are the size, which is much faster to compare.
-    is_checked = encoding in {b"gzip", b"x-gzip", b"deflate"}
+    # The last bytes of gzip are the size, which is much faster to compare. A file may be packed
+    # without being told so.
+    is_checked = encoding.strip().lower() in {b"gzip", b"x-gzip", b"deflate"}
+    is_checked |= packed.startswith(b"\x1f\x8b")
     if not is_checked or int.from_bytes(packed[-4:], "little") == len(body):
         return True
     while packed:

@@ -206,7 +206,8 @@ class Settings:
         """The file of SIMHASH_REVISIT: beside the index, or in the data folder of the project."""
         from scrapy_simhash.db.engine import sqlite_file  # noqa: PLC0415
 
-        index = sqlite_file(url or self.locate_database()) or _default_file(make_folder=make_folder)
+        url = url or self.locate_database(make_folder=make_folder)
+        index = sqlite_file(url) or _default_file(make_folder=make_folder)
         return index.with_name(f"{index.stem}-pages{index.suffix}")
 
     @property

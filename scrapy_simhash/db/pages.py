@@ -35,6 +35,8 @@ CREATE TABLE IF NOT EXISTS pages (
     checks INTEGER NOT NULL,
     has_links INTEGER NOT NULL,
     run INTEGER NOT NULL,
+    download INTEGER NOT NULL,
+    chosen BLOB NOT NULL,
     size INTEGER NOT NULL,
     headers BLOB NOT NULL,
     body BLOB NOT NULL
@@ -42,7 +44,7 @@ CREATE TABLE IF NOT EXISTS pages (
 CREATE INDEX IF NOT EXISTS pages_checked ON pages (checked, size);
 """
 
-_COLUMNS = "key, url, checked, interval, checks, has_links, run, headers, body"
+_COLUMNS = "key, url, checked, interval, checks, has_links, run, download, chosen, headers, body"
 
 # What makes room.
 _OLDEST = "rowid IN (SELECT rowid FROM pages WHERE checked < ? ORDER BY checked LIMIT 1)"
@@ -63,8 +65,10 @@ class StoredPage(NamedTuple):
         checked: when its server was asked last, in epoch seconds.
         interval: for how many seconds "adaptive" does not ask again.
         checks: how many times its server has called it unmodified.
-        has_links: whether its callback yielded requests.
+        has_links: whether a callback of it yielded requests, or neither them nor an item.
         run: the number of the run that downloaded it.
+        download: a random number of that download.
+        chosen: a hash of the headers of its request that its ``Vary`` names.
         headers: the headers of the response, as HTTP writes them.
         body: its body, compressed as it came.
     """
@@ -76,6 +80,8 @@ class StoredPage(NamedTuple):
     checks: int
     has_links: bool
     run: int
+    download: int
+    chosen: bytes
     headers: bytes
     body: bytes
 
@@ -136,20 +142,25 @@ class PageFile:
     def _write(self, connection: sqlite3.Connection, page: StoredPage) -> None:
         checked = page.checked, page.interval, page.checks, page.has_links, page.headers
         if not page.body:
+            # Unless it was downloaded once more meanwhile.
             connection.execute(
-                "UPDATE pages SET checked = ?, interval = ?, checks = ?, has_links = ?, "
-                "headers = ? WHERE key = ?",
-                (*checked, page.key),
+                "UPDATE pages SET checked = ?, interval = ?, checks = ?, "
+                "has_links = max(has_links, ?), headers = ? WHERE key = ? AND download = ?",
+                (*checked, page.key, page.download),
             )
             return
-        size = len(page.body)
+        query = "SELECT coalesce(max(has_links), 0) FROM pages WHERE key = ?"
+        had_links = bool(connection.execute(query, (page.key,)).fetchone()[0])
+        page = page._replace(has_links=page.has_links or had_links)
+        if (size := len(page.body)) > self._budget:
+            return
         self._delete(connection, "key = ?", page.key)
         while self._size + size > self._budget:
             if not self._delete(connection, _OLDEST, self._opened):
                 return
         self._size += size
         connection.execute(
-            f"INSERT INTO pages ({_COLUMNS}, size) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            f"INSERT INTO pages ({_COLUMNS}, size) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
             (*page, size),
         )
 
@@ -257,7 +268,7 @@ def _total(connection: sqlite3.Connection) -> int:
 def _checked(found: tuple[object, ...]) -> StoredPage:
     """A row of the file, in which anybody may have written; ValueError if it is damaged."""
     *values, size = found
-    kinds = bytes, str, float, int, int, int, int, bytes, bytes
+    kinds = bytes, str, float, int, int, int, int, int, bytes, bytes, bytes
     if not all(map(isinstance, values, kinds)):
         raise ValueError(f"{shortened(str(values[1]))}: a value is of a wrong type")
     page = StoredPage._make(values)

@@ -50,7 +50,8 @@ def meet(index: Index, items: Sequence[Unmodified]) -> list[Verdict | None]:
     met: dict[int, ClaimRow] = {}
     for number, ((document, run), identity) in enumerate(zip(items, identities, strict=True)):
         claimed = found.get((identity, document.digest)) if document.digest else None
-        if claimed is not None and claimed.last_run >= run:
+        # Made of this download or an earlier one, and found equal to it since.
+        if claimed is not None and claimed.run <= run <= claimed.epoch:
             met[number] = claimed
     own = {
         number: claimant._replace(
