@@ -52,7 +52,7 @@ def _or_lose(feature: str) -> Iterator[None]:
             logger.warning(
                 "Scrapy %s differs from what this plugin expects (%s): %s",
                 scrapy.__version__,
-                error,
+                str(error),  # whoever keeps the record would keep the crawl
                 feature,
             )
 

@@ -131,5 +131,3 @@ def test_facts_and_digest_of_an_item_depend_on_it() -> None:
     assert len({one.digest, other.digest, public.digest}) == 3
     names = [[name for name, _, _ in facts.facts.records] for facts in (one, other, public)]
     assert names[0] == names[1] == names[2]
-    numbers = {content.facts.with_numbers("7 of 9", s) for content, s in ((one, ONE), (one, OTHER))}
-    assert len(numbers) == 2
