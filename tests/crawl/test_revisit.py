@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from loopback import crawl, critical_lines
-from scrapy import FormRequest, Request, Spider
+from scrapy import Request, Spider
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import CloseSpider, DropItem
 from scrapy.linkextractors import LinkExtractor
@@ -345,7 +345,7 @@ class PassesOn(Follows):
             case "object":
                 return Request(url, cb_kwargs={"price": price, "other": {1: object()}})
             case "post":
-                return FormRequest(url, formdata={"price": price}, method="POST")
+                return Request(url, method="POST", body=f"price={price}")
             case "meta":
                 return Request(url, meta={"price": price})
         return Request(url, cb_kwargs={"price": price})
@@ -962,3 +962,23 @@ async def test_a_page_that_robots_txt_forbids_is_not_asked_for(site, conditional
     third = await visit(site, obeys)
     assert third.urls == ["/b"]
     assert (second.errors, third.errors) == (0, 0)
+
+
+class HasFiles(Follows):
+    name = "has files"
+
+    def items(self, response):
+        for item in super().items(response):
+            yield {**item, "file_urls": [f"{self._url}/file"]}
+
+
+@deferred_f_from_coro_f
+async def test_requests_of_media_pipelines_are_left_alone(site, conditional, tmp_path):
+    site.pages["/file"] = ValidPage("a file")
+    pipelines = {"scrapy.pipelines.files.FilesPipeline": 500}
+    given = conditional | {"ITEM_PIPELINES": pipelines, "FILES_STORE": str(tmp_path / "files")}
+    for _ in range(2):
+        done = await visit(site, given, HasFiles)
+    assert done.errors == 0
+    with pages_of(tmp_path) as pages:
+        assert not pages.execute("SELECT * FROM pages WHERE url LIKE '%/file'").fetchall()
