@@ -35,7 +35,7 @@ _ARRAY_OF_OBJECTS = re.compile(r"\s*+\[\s*+[{\]]")
 _LONG_OBJECT = re.compile(r"\s*+\{[ \t\r]*+\n")
 # What stands before an element. A crawl with `-o items.json` appends an array, so two elements may
 # be of two arrays; and there may be a comma behind the last one.
-_FIRST = re.compile(r"\s*+\[\s*+")
+_FIRST = re.compile(r"\A\s*+\[\s*+")
 _BETWEEN = re.compile(r"[\s,]*+(?:\]\s*+\[[\s,]*+)*+")
 
 _decode = json.JSONDecoder().raw_decode

@@ -12,7 +12,7 @@ from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.text.markup import Markup
 
 # Between the parts of a title.
-_SEPARATOR = re.compile(" ?[:：|–—·•«»（【] ?| - ")
+_SEPARATOR = re.compile(" ?[:：|｜_–—·•«»（【] ?| - ")
 # Words that a site may add to its name.
 _BESIDE = frozenset(("the", "mobile", "online", "news"))
 

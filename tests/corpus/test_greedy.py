@@ -15,7 +15,7 @@ from scrapy_simhash.corpus import greedy
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.db.values import secret_of
-from scrapy_simhash.index import candidates, copies
+from scrapy_simhash.index import candidates, lookup
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 
@@ -53,7 +53,7 @@ def compare(count: int, seed: int, order=None, kind="auto", **options):
     order = list(range(count)) if order is None else order
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus.copies, "same_site", lambda *_: True)
-        patch.setattr(copies, "may_be_one_site", lambda *_: True)
+        patch.setattr(lookup, "may_be_one_site", lambda *_: True)
         # A corpus has all texts at hand; an index reads those of the nearest claims.
         patch.setattr(candidates, "TEXTS", 1000)
         made = decide_corpus(sketches_of(documents, plan), plan, np.array(order, np.uint32))

@@ -49,8 +49,8 @@ numbers = st.one_of(st.integers(0, 9), st.integers(), st.booleans(), st.none(), 
 @target(
     st.sampled_from(
         [
-            *("sketches", "minhash", "bands", "common", "compare", "numbers", "changes"),
-            *("tokens", "page", "body", "markup"),
+            *("sketches", "minhash", "bands", "common", "compare", "changes"),
+            *("tokens", "page", "body", "elements", "leaves"),
         ]
     ),
     st.lists(

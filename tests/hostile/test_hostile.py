@@ -222,7 +222,7 @@ def test_a_page_that_shows_more_than_the_most_is_too_large() -> None:
     settings = Settings.read(ScrapySettings({"SIMHASH_MAX_TEXT": 1000}))
     strict = made_with(settings)
     seen = tracked(response(body))
-    assert strict.of_item(seen, {}) == "too_large"
+    assert document_of(strict, seen, {}) == "too_large"
     assert outcome(document_of(maker(), seen, {})) == COMPARED
 
 
