@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
@@ -68,7 +68,7 @@ _SQLITE_ADVICE = {
 }
 
 
-def is_busy(error: BaseException) -> bool:
+def is_busy(error: BaseException) -> TypeGuard[DBAPIError]:
     """Whether another writer is in the way, so that waiting helps."""
     return isinstance(error, DBAPIError) and (
         _state(error) in _BUSY_STATES

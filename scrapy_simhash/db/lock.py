@@ -12,10 +12,11 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.patience import Patience
 from scrapy_simhash.exceptions import NamespaceGone
 
-#: The key in `Connection.info` of a function to call when the lock has been taken.
-ON_LOCK = "simhash_on_lock"
+#: The key in `Connection.info` of the :class:`Patience` with which the lock is waited for.
+PATIENCE = "simhash_patience"
 
 
 class Sizes(NamedTuple):
@@ -69,6 +70,9 @@ def lock(
     connection: sa.Connection, namespace: int, new_claims: int = 0, foreseen: Sizes = NOTHING
 ) -> LockedNamespace:
     """Lock a namespace, reserve numbers for new claims, add to its sizes; raises NamespaceGone."""
+    patience: Patience | None = connection.info.get(PATIENCE)
+    if patience is not None:
+        patience.namespace = namespace
     here = {"here": namespace}
     # One more, so that the counter tells of every transaction: some engines do not even lock a row
     # that stays as it is.
@@ -78,8 +82,8 @@ def lock(
     else:
         connection.execute(_take, taken)
         row = connection.execute(_read, here).one_or_none()
-    if note_lock := connection.info.get(ON_LOCK):
-        note_lock()
+    if patience is not None:
+        patience.note_lock()
     if row is None:
         raise NamespaceGone(f"namespace {namespace} was reset by another process")
     last, plan, *sizes = row

@@ -1,27 +1,31 @@
-"""How long a transaction is tried: a lock that many want is waited for, longer than an outage."""
+"""How long a transaction is tried: a lock that many want is waited for as long as it moves."""
 
 from __future__ import annotations
 
 import random
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
+from sqlalchemy import Engine, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from scrapy_simhash.db.errors import is_busy, is_transient, was_cut
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.errors import has_waited_for_several, is_busy, is_transient, was_cut
 
-#: A wait for a lock is interrupted this many times per timeout, to show that it goes on.
+#: A wait for a lock is interrupted this many times per timeout, to see whether others get through.
 SLICES = 4
 
-#: How many timeouts a transaction waits while others are in its way.
-_BUSY_TIMEOUTS = 10
+_counter = select(func.sum(schema.namespaces.c.counter))
+# The lock that many want besides is that of runs which open at the same moment.
+_opened = select(func.count()).where(schema.runs.c.epoch > 0)
 
 
 @dataclass(slots=True)
 class Liveness:
     """Shows that a database works. One thread writes, any thread reads."""
 
-    #: When it last answered, or said that it is busy, by :func:`time.monotonic`.
+    #: When it last answered, or others were seen to get through, by :func:`time.monotonic`.
     last: float = float("-inf")
     #: Seconds spent waiting for other writers.
     waited: float = 0.0
@@ -34,19 +38,25 @@ class Liveness:
 class Patience:
     """Decides how often one transaction is tried.
 
-    Each time in which nothing but errors comes lasts one `timeout` at most. A database that is busy
-    with other writers works, but even that is waited for ten timeouts at most.
+    It is given up after `timeout` seconds in which nobody gets through. Whether others do is
+    observed without a lock: by the counter of the namespace that it waits for, or by the runs that
+    open. SQLite has one lock for all of them.
     """
 
-    def __init__(self, timeout: float, liveness: Liveness) -> None:
-        self._timeout, self._liveness = timeout, liveness
+    def __init__(self, engine: Engine, timeout: float, liveness: Liveness) -> None:
+        self._engine, self._timeout, self._liveness = engine, timeout, liveness
         self._since = self._works = time.monotonic()
-        self._end = self._since + _BUSY_TIMEOUTS * timeout
         self._attempts = 0
-        #: Whether the present attempt has taken the lock.
+        self._progress: object = None
+        #: The namespace whose lock the present attempt takes, and whether it has it.
+        self.namespace: int | None = None
         self.has_lock = False
         #: Attempts so far whose connection was lost after that.
         self.cuts = 0
+
+    def begin(self) -> None:
+        """A new attempt begins, without a lock."""
+        self.namespace, self.has_lock = None, False
 
     def tries_again(self, error: SQLAlchemyError) -> bool:
         """Whether to try again after an error; if so, it pauses before it returns."""
@@ -54,23 +64,34 @@ class Patience:
             return False
         self.cuts += self.has_lock and was_cut(error)
         if is_busy(error):
-            self._works = self._note()
+            self._liveness.waited += time.monotonic() - self._since
+            if has_waited_for_several(error) or self._is_moving():
+                self._liveness.note()
+                self._works = self._liveness.last
         self._since = time.monotonic()
         self._attempts += 1
         pause = random.random() * min(0.25, 0.004 * 2 ** min(self._attempts, 6))
-        if self._since + pause > min(self._works + self._timeout, self._end):
+        if self._since + pause > self._works + self._timeout:
             return False
         time.sleep(pause)
         return True
 
     def note_lock(self) -> None:
         """The transaction has the lock and waits for nobody any more."""
-        self._since = self._note()
-        self.has_lock = True
-
-    def _note(self) -> float:
-        """Note that the database works, and how long others were in the way; returns the time."""
         now = time.monotonic()
         self._liveness.waited += now - self._since
         self._liveness.note()
-        return now
+        self._since, self.has_lock = now, True
+
+    def _is_moving(self) -> bool:
+        """Whether others got through since the last look."""
+        if self._engine.dialect.name == "sqlite":
+            queries = [_opened, _counter]
+        elif self.namespace is None:
+            queries = [_opened]
+        else:
+            queries = [_counter.where(schema.namespaces.c.id == self.namespace)]
+        before = self._progress
+        with suppress(SQLAlchemyError), self._engine.connect() as connection:
+            self._progress = [connection.scalar(query) for query in queries]
+        return before not in (None, self._progress)

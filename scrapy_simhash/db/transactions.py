@@ -29,7 +29,7 @@ from scrapy_simhash.db.engine import (
     sqlite_file,
 )
 from scrapy_simhash.db.errors import is_creation_race, is_too_large, note_end, unavailable
-from scrapy_simhash.db.lock import ON_LOCK
+from scrapy_simhash.db.lock import PATIENCE
 from scrapy_simhash.db.passwords import Passwords, shown_url
 from scrapy_simhash.db.patience import Liveness, Patience
 from scrapy_simhash.db.values import SECRET_BYTES, secret_of
@@ -56,9 +56,8 @@ class Database:
     Args:
         url: an SQLAlchemy URL. Tested: SQLite, PostgreSQL (psycopg), MariaDB (PyMySQL).
         options: passed to :func:`sqlalchemy.create_engine`.
-        timeout: seconds of errors after which a transaction is given up; ten times as long while
-            the database is busy with others.
-        liveness: updated whenever the database answers or others are waited for.
+        timeout: seconds in which nobody gets through, after which a transaction is given up.
+        liveness: updated whenever the database answers or others get through.
         secret: which an existing database must have been made with, and a new one gets; by default
             it keeps its own, or draws one. See :func:`secret_of`; or the bytes of an opened one.
         makes_tables: whether to create tables in a database that has none of ours; otherwise
@@ -180,13 +179,13 @@ class Database:
             IndexUnusable: the database will always refuse.
             TooLarge: the server works, but refuses the size of what it is sent.
         """
-        patience = Patience(self.timeout, self.liveness)
+        patience = Patience(self.engine, self.timeout, self.liveness)
         while True:
             try:
                 with self.engine.connect() as connection, connection.begin():
-                    patience.has_lock = False
+                    patience.begin()
                     self._set_durability(connection)
-                    connection.info[ON_LOCK] = patience.note_lock
+                    connection.info[PATIENCE] = patience
                     done = work(connection)
             except SQLAlchemyError as error:
                 is_refused = is_too_large(error, cuts=patience.cuts)
