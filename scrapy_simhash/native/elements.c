@@ -108,11 +108,12 @@ static PyObject *chosen(PyObject *element, Test *test, const char *names, Py_ssi
 
 PyObject *core_elements(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *root;
-    const char *names;
+    PyObject *root, *given;
+    char *names;
     Py_ssize_t most, size;
 
-    if (!PyArg_ParseTuple(arguments, "Oy#n:elements", &root, &names, &size, &most))
+    if (!PyArg_ParseTuple(arguments, "OSn:elements", &root, &given, &most)
+        || PyBytes_AsStringAndSize(given, &names, &size))
         return NULL;
     /* Python ends bytes with another NUL. */
     if (most < 0 || (size && names[size - 1])) {

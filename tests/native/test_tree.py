@@ -392,6 +392,18 @@ class Other:
         return "", 0, "", 0
 
 
+class Failing(Other):
+    """A core whose functions were compiled for another interpreter."""
+
+    def __getattr__(self, name):
+        return getattr(COMPILED, name)
+
+    page = COMPILED.page
+
+    def elements(self, *_):
+        raise SystemError("it was compiled otherwise")
+
+
 class Misled(Other):
     def knows(self, _):
         return False
@@ -406,7 +418,12 @@ class Old(Misled):
 
 @pytest.mark.parametrize(
     ("core", "why"),
-    [(Other(), "than Python"), (Misled(), "lays out"), (Old(), "not tested with libxml2 2.9")],
+    [
+        (Other(), "than Python"),
+        (Failing(), "fails to read a page: it was compiled otherwise"),
+        (Misled(), "lays out"),
+        (Old(), "not tested with libxml2 2.9"),
+    ],
 )
 def test_a_core_that_reads_trees_in_another_way_is_not_asked(core, why, use, caplog):
     use(core)
