@@ -138,8 +138,7 @@ class Run:
         """Like :meth:`Database.transact`, for work that must not take effect twice.
 
         The token of the transaction is written last, to the row of this run. An attempt that finds
-        it there comes after one that was committed, though its answer was lost: what that one has
-        returned is returned.
+        it there follows a committed one whose answer was lost, and returns that attempt's result.
 
         Raises:
             IndexUnusable: the database does not know this run, it may be restored from a backup.
