@@ -76,11 +76,11 @@ class DatabaseThread:
         self._tasks: SimpleQueue[tuple[Callable[[], Any], Callable[[Any], None]]] = SimpleQueue()
         self._database: CrawlDatabase | None = None
         self._error: IndexUnavailable | None = None
-        self._is_untidy = self._is_over = False
+        self._is_untidy = self._has_beaten = self._is_over = self._has_failed = False
         self.is_started = False
 
-    def put(self, work: Callable[[], T], done: Callable[[T], None]) -> None:
-        """Do something in the thread; the event loop is then given the result."""
+    def put(self, work: Callable[[], T], done: Callable[[T | IndexUnavailable], None]) -> None:
+        """Do something in the thread; the event loop is then given the result, or an error."""
         self._tasks.put((work, done))
         if not self.is_started:
             self.is_started = True
@@ -103,7 +103,14 @@ class DatabaseThread:
                 if was_away == (self._error is not None):
                     continue
                 work, done = (lambda: self._error), self._note
-            result = work()
+            try:
+                result = work()
+            except Exception as error:
+                # Such as MemoryError: somebody waits for a result, and others will.
+                if not self._has_failed:
+                    logger.exception("The thread of the index failed; it goes on")
+                self._has_failed = True
+                result = self._error = IndexUnavailable(f"its thread failed: {error!r}")
             # Raised if the loop is closed: nobody waits any more.
             with suppress(RuntimeError):
                 call(done, result)
@@ -119,7 +126,10 @@ class DatabaseThread:
         """Look after the run, or whether the database is available again."""
         error, self._error = self._error, None
         if error is None:
-            self._beat()
+            # Jobs send a heartbeat themselves; that of the first is the row of the run.
+            if not self._has_beaten:
+                self._beat()
+            self._has_beaten = False
             self._tidy()
             return
         with self._noting():
@@ -136,7 +146,7 @@ class DatabaseThread:
             figures.batches += 1
             figures.seconds += seconds
             figures.seconds_max = max(figures.seconds_max, seconds)
-            self._is_untidy = True
+            self._is_untidy = self._has_beaten = True
         return answers
 
     def _do(self, jobs: Sequence[Job]) -> list[Any]:

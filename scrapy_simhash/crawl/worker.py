@@ -245,9 +245,11 @@ class Worker:
             self._hangs = True
             self._fail(self._doing, IndexUnavailable(f"no answer within {self._timeout:g} s"))
 
-    def _done(self, answers: Sequence[Any]) -> None:
+    def _done(self, answers: Sequence[Any] | IndexUnavailable) -> None:
         """Pass the answers on; what nobody waits for any more is released."""
         jobs, self._doing, self._hangs = self._doing or [], None, False
+        if isinstance(answers, IndexUnavailable):
+            answers = [answers] * len(jobs)
         pairs = list(zip(jobs, answers, strict=True))
         if again := [job for job, answer in pairs if job.is_outcome and is_outage(answer)]:
             self._waiting[again[0].namespace].extendleft(reversed(again))
@@ -263,7 +265,7 @@ class Worker:
     def _finished(self, answer: Future[Any], result: object) -> None:
         self._doing = None
         if not answer.done():
-            answer.set_result(result)
+            answer.set_result(None if isinstance(result, IndexUnavailable) else result)
         self._plan()
 
     def _note(self, error: IndexUnavailable | None) -> None:
