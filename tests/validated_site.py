@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,12 +14,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 
 from loopback import prose
+from scrapy.utils import _compression
 
 #: What a server tells of the version of a page: nothing, or only a time, or "false": it calls
 #: every page unmodified that has an ETag; "broken" even if nobody asks.
 Validator = Literal[
     "etag", "weak", "time", "none", "false", "no-store", "vary", "broken", "language"
 ]
+
+#: What Scrapy decompresses; before 2.18, it does without two of these libraries.
+PACKS = {"gzip": gzip.compress, "deflate": zlib.compress}
+for _encoding, _name in (("br", "brotli"), ("zstd", "zstd")):
+    if _library := getattr(_compression, _name, None):
+        PACKS[_encoding] = _library.compress
 
 #: A while ago: a time of modification that is just over identifies nothing.
 _EPOCH = 1_790_000_000
@@ -34,8 +42,8 @@ class ValidPage:
     status: int = 200
     redirect: str = ""
     version: int = 0
-    #: Half of the body is sent: of its "gzip", or without changing its "length".
-    cut: Literal["", "gzip", "length"] = ""
+    #: Half of the body is sent: as it is packed by an encoding, or without changing its "length".
+    cut: str = ""
 
     def body(self) -> bytes:
         links = "".join(f'<li><a href="{link}">{link}</a></li>' for link in self.links)
@@ -105,9 +113,9 @@ def serve_validated(site: ValidatedSite) -> Iterator[str]:
             headers |= {"Set-Cookie": site.cookie} if site.cookie else {}
             self.send_response(status)
             if status == 200 and page and page.cut:
-                whole = gzip.compress(body) if page.cut == "gzip" else body
-                headers |= {"Content-Encoding": "gzip"} if page.cut == "gzip" else {}
-                body = whole[: len(whole) // 2]
+                if pack := PACKS.get(page.cut):
+                    headers, body = headers | {"Content-Encoding": page.cut}, pack(body)
+                body = body[: len(body) // 2]
                 self.close_connection = True
             for name, value in headers.items():
                 self.send_header(name, value)

@@ -63,15 +63,15 @@ class SimhashDownloaderMiddleware:
 
     def process_request(self, request: Request) -> Response | None:
         """Called by Scrapy with each request, as it is about to be made."""
-        return self._revisits.find(request)
+        return self._revisits.process_request(request)
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Called by Scrapy with each response, as it was downloaded."""
-        return self._revisits.answer(request, response)
+        return self._revisits.process_response(request, response)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Called by Scrapy with each error of a download."""
-        self._revisits.fail(request)
+        self._revisits.process_exception(request)
 
 
 class SimhashPipeline:

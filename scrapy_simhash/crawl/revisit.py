@@ -1,4 +1,4 @@
-"""Known pages are asked for conditionally, or not at all: SIMHASH_REVISIT.
+"""Known pages are requested conditionally, or not at all: SIMHASH_REVISIT.
 
 An HTTP cache, as Scrapy has one: the callback of a page that its server calls unmodified gets the
 page as it was downloaded. So links are followed and items are checked as ever. A page is stored
@@ -10,12 +10,12 @@ from __future__ import annotations
 import logging
 import re
 import time
-import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from hashlib import blake2b
+from typing import NamedTuple
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -30,6 +30,7 @@ from twisted.internet.defer import Deferred
 from w3lib.http import headers_dict_to_raw, headers_raw_to_dict
 
 from scrapy_simhash.crawl.checks import Revisit, optional, revisit
+from scrapy_simhash.crawl.scrapy_internals import is_whole
 from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page
@@ -39,7 +40,7 @@ from scrapy_simhash.index.verdict import random_number
 
 logger = logging.getLogger(__name__)
 
-#: "adaptive" asks again after so many seconds: at first, and at most.
+#: "adaptive" requests a page again after so many seconds: at first, and at most.
 _FIRST_INTERVAL = 3600
 _LAST_INTERVAL = 30 * DAY
 
@@ -47,16 +48,19 @@ _LAST_INTERVAL = 30 * DAY
 #: pages differ in when: a visit that downloads all of them would be as slow as the first one.
 _TRUSTED = 9
 
-#: Apache adds this to the ETag of a compressed page, and does not know it when it is asked.
+#: Apache adds this to the ETag of a compressed page, and does not know it when it is requested.
 _COMPRESSED = re.compile(rb"[-;](?:gzip|br|zstd|deflate)(?=\"$)")
 
-#: Requests whose page a browser fills: the validators are those of an empty frame.
+#: Keys in the meta of requests whose page a browser fills, and flags of such responses: the
+#: validators are those of an empty frame.
 _BROWSERS = ("playwright", "splash", "zyte_api", "zyte_api_automap")
+_UNCACHED_FLAGS = frozenset({"dataloss", "partial", "playwright", "zyte-api"})
 
 _CONDITIONS = ("If-None-Match", "If-Modified-Since")
 
-#: Headers of a request that choose what its page shows.
-_CHOOSING = ("Accept", "Accept-Encoding", "Accept-Language", "Authorization")
+#: Headers of a request by which pages vary, whatever their server says.
+_VARY = ("Accept", "Accept-Encoding", "Accept-Language", "Authorization")
+_VARY_NAMES = frozenset(name.lower().encode() for name in _VARY)
 
 #: Headers of an answer of 304 that tell nothing of the page.
 _OF_BODY = (b"Content-Encoding", b"Content-Length", b"Content-Type")
@@ -66,23 +70,28 @@ _BATCH = 64
 _BATCH_BYTES = 4 << 20
 _WAITING_BYTES = 64 << 20
 
-# Bytes that are decompressed at once.
-_PORTION = 1 << 20
+
+class _CachedPage(NamedTuple):
+    """A page that was downloaded before, and its headers."""
+
+    stored: StoredPage
+    headers: Headers
 
 
 @dataclass(slots=True, eq=False)
 class _Download:
-    """A page from its request to the end of its callback.
+    """A page from its request to the start of its callback.
 
-    `known` is what an earlier crawl has stored, with its headers; `page` is what is to be stored.
-    The conditions are headers that were added to the request.
+    `validators` are the headers that were added to the request; `page` is what is to be stored, and
+    `encoding` that of its body.
     """
 
     key: bytes
-    known: StoredPage | None
-    headers: Headers | None = None
+    mode: Revisit
+    cached: _CachedPage | None
+    validators: Mapping[str, bytes] = field(default_factory=dict)
     page: StoredPage | None = None
-    conditions: tuple[str, ...] = ()
+    encoding: bytes = b""
 
 
 @dataclass(eq=False)
@@ -109,60 +118,57 @@ class Revisits:
 
     # Requests and responses
 
-    def find(self, request: Request) -> Response | None:
-        """The response to a request that need not be made; others are made conditional."""
-        if self._file is None or (mode := self._mode(request)) is None:
+    def process_request(self, request: Request) -> Response | None:
+        """The cached response if it is fresh; if it is not, the request is made conditional."""
+        if (mode := self._mode(request)) is None:
             return None
         key = self._key(request)
-        known = self._file.find(key)
-        download = self._downloads[request] = _Download(key, known)
-        if known is None:
-            return None
-        headers = Headers(headers_raw_to_dict(known.headers) or {})
-        if known.chosen != _chosen(request, headers):
-            download.known = None  # such as the page in a different language
+        cached = self._retrieve(key, request)
+        download = self._downloads[request] = _Download(key, mode, cached)
+        if cached is None:
             return None
         self.stats.count("revisit/known")
-        download.headers = headers
-        if _is_fresh(known, mode):
+        if _is_fresh(cached.stored, request, mode):
             # As the downloader does.
             request.meta.setdefault("download_slot", urlsplit(request.url).hostname or "")
             request.meta.setdefault("download_latency", 0.0)
-            return self._saved("fresh", request, known.body, headers)
-        if known.checks < _TRUSTED:
-            conditions = _conditions(headers)
-            download.conditions = tuple(conditions)
-            request.headers.update(conditions)
+            return self._cached_response("fresh", request, cached)
+        if cached.stored.checks < _TRUSTED:
+            download.validators = _validators(cached.headers)
+            request.headers.update(download.validators)
         return None
 
-    def answer(self, request: Request, response: Response) -> Response:
-        """Note a response; if its page was not modified, the stored one takes its place."""
-        download = self._answered(request)
+    def process_response(self, request: Request, response: Response) -> Response:
+        """The response; the cached one if the page was not modified."""
+        download = self._without_validators(request)
         if download is None or "cached" in response.flags:
             return response
-        known, headers, now = download.known, download.headers, time.time()
-        if response.status == 304 and known is not None and headers is not None:
-            told = response.headers.items()
-            headers.update({name: one for name, one in told if name not in _OF_BODY})
-            download.page = known._replace(
-                checked=now,
-                checks=known.checks + 1,
-                interval=_longer(known),
-                headers=_packed(headers),
+        cached = download.cached
+        if response.status == 304 and cached is not None:
+            given = response.headers.items()
+            cached.headers.update({name: one for name, one in given if name not in _OF_BODY})
+            download.page = cached.stored._replace(
+                checked=time.time(),
+                checks=cached.stored.checks + 1,
+                interval=_next_interval(cached),
+                cookies=_cookies(request),
+                headers=_packed(cached.headers),
                 body=b"",
             )
-            return self._saved("not_modified", request, known.body, headers)
-        if _is_storable(response, is_timed=self._mode(request) != "conditional"):
+            return self._cached_response("not_modified", request, cached)
+        if _should_cache(response, download.mode):
+            download.encoding = response.headers.get("Content-Encoding") or b""
             download.page = StoredPage(
                 key=download.key,
                 url=response.url,
-                checked=now,
-                interval=_longer(known),
-                checks=0 if known else -(download.key[0] % (_TRUSTED + 1)),
-                has_links=False,
+                checked=time.time(),
+                interval=_next_interval(cached),
+                checks=0 if cached else -(download.key[0] % (_TRUSTED + 1)),
+                never_fresh=False,
                 run=self.worker.figures.run or 0,
                 download=random_number(),
-                chosen=_chosen(request, response.headers),
+                vary=_vary(request, response.headers),
+                cookies=_cookies(request),
                 headers=_packed(response.headers),
                 body=response.body,
             )
@@ -170,19 +176,28 @@ class Revisits:
             del self._downloads[request]
         return response
 
-    def fail(self, request: Request) -> None:
+    def process_exception(self, request: Request) -> None:
         """Note that a request has failed."""
-        if self._answered(request) is not None:
+        if self._without_validators(request) is not None:
             del self._downloads[request]
 
-    def _answered(self, request: Request) -> _Download | None:
-        """What is known of a request, without conditions, which a copy of it would carry on."""
+    def _without_validators(self, request: Request) -> _Download | None:
+        """The download of a request, whose validators are removed: a copy of it would have them."""
         download = self._downloads.get(request)
-        for name in download.conditions if download else ():
+        for name in download.validators if download else ():
             request.headers.pop(name, None)
         return download
 
-    def _saved(self, how: str, request: Request, body: bytes, headers: Headers) -> Response:
+    def _retrieve(self, key: bytes, request: Request) -> _CachedPage | None:
+        """The cached page of a request, unless it varies, such as one in a different language."""
+        stored = self._file.find(key) if self._file else None
+        if stored is None:
+            return None
+        headers = Headers(headers_raw_to_dict(stored.headers) or {})
+        return _CachedPage(stored, headers) if stored.vary == _vary(request, headers) else None
+
+    def _cached_response(self, how: str, request: Request, cached: _CachedPage) -> Response:
+        headers, body = cached.headers, cached.stored.body
         self.stats.count(f"revisit/{how}")
         self.stats.count("revisit/bytes_not_downloaded", len(body))
         # Scrapy chooses the class once more when it has decompressed the body, but before that it
@@ -193,10 +208,11 @@ class Revisits:
         return kind(url=request.url, headers=headers, body=body, flags=["cached"])
 
     def _mode(self, request: Request) -> Revisit | None:
-        """How a page is asked for; None if it is always downloaded."""
+        """How a page is requested; None if it is always downloaded."""
         given = self.settings.revisit
         if (
-            request.method != "GET"
+            self._file is None
+            or request.method != "GET"
             or request.body
             or request.callback is NO_CALLBACK  # that of a component
             or not request.url.startswith(("http:", "https:"))
@@ -216,7 +232,7 @@ class Revisits:
         return mode
 
     def _key(self, request: Request) -> bytes:
-        """A hash of the spider, the index, and all of a request that chooses what its page shows.
+        """A hash of the spider, the index, and all of a request by which its page varies.
 
         The index, as numbers of its runs are stored.
         """
@@ -226,11 +242,10 @@ class Revisits:
             fingerprinter.fingerprint(request) if fingerprinter else request.url,
             request.cookies,
             request.meta.get("cookiejar"),
-            [request.headers.getlist(name) for name in _CHOOSING],
+            [request.headers.getlist(name) for name in _VARY],
         )
-        data = repr(given).encode("utf-8", "surrogatepass")
         secret = self.worker.figures.secret or b""
-        return blake2b(data, digest_size=16, key=secret[:64]).digest()
+        return _hash(given, 16, secret[:64])
 
     # Callbacks and items
 
@@ -239,27 +254,27 @@ class Revisits:
         download = self._downloads.pop(response.request, None) if response.request else None
         if download is None:
             return
-        if "cached" in response.flags and (known := download.known):
-            page.read_in = known.run
-            page.stored = download.page or known._replace(body=b"")
-        elif download.page and _is_whole(download.page, response.body):
-            page.stored = download.page
+        if "cached" in response.flags and (cached := download.cached):
+            page.read_in = cached.stored.run
+            page.cached = download.page or cached.stored._replace(body=b"")
+        elif (stored := download.page) and is_whole(stored.body, download.encoding, response.body):
+            page.cached = stored
 
     def end(self, page: Page, *, has_links: bool) -> None:
         """Note that a callback has ended well, and whether it has yielded requests.
 
-        A page that had links is always asked for, as it may have others. So is one that shows
-        nothing: it may be a notice in place of the page.
+        A page that had links is never fresh, as it may have others. Nor is one that shows nothing:
+        it may be a notice in place of the page.
         """
-        if (stored := page.stored) is not None:
+        if (stored := page.cached) is not None:
             interval = _FIRST_INTERVAL if page.has_changed else stored.interval
-            stored = stored._replace(has_links=has_links or not page.items, interval=interval)
-            page.stored = stored._replace(body=b"")
+            stored = stored._replace(never_fresh=has_links or not page.items, interval=interval)
+            page.cached = stored._replace(body=b"")
             self._write(stored)
 
     def note_change(self, page: Page) -> None:
-        """Note that an item of a page is new, or has changed: "adaptive" soon asks again."""
-        page.has_changed, stored = True, page.stored
+        """Note that an item of a page is new, or has changed: "adaptive" soon requests it again."""
+        page.has_changed, stored = True, page.cached
         # The whole page is written when its callback has ended.
         if stored is not None and not stored.body and stored.interval > _FIRST_INTERVAL:
             self._write(stored._replace(interval=_FIRST_INTERVAL))
@@ -292,23 +307,25 @@ class Revisits:
             self._file = None
 
 
-def _is_fresh(known: StoredPage, mode: Revisit) -> bool:
-    """Whether a page need not be asked for yet; never one that led to others."""
-    if mode == "conditional" or known.has_links:
+def _is_fresh(stored: StoredPage, request: Request, mode: Revisit) -> bool:
+    """Whether a page need not be requested yet; never one that led to others, or in a new session.
+
+    A page of somebody who had logged in may not say so in its `Vary`.
+    """
+    if mode == "conditional" or stored.never_fresh or stored.cookies != _cookies(request):
         return False
     # A clock may have been ahead when it was checked.
-    age = time.time() - known.checked
-    return 0 <= age < (known.interval if mode == "adaptive" else mode)
+    age = time.time() - stored.checked
+    return 0 <= age < (stored.interval if mode == "adaptive" else mode)
 
 
-def _longer(known: StoredPage | None) -> int:
-    return (
-        min(max(_FIRST_INTERVAL, 2 * known.interval), _LAST_INTERVAL) if known else _FIRST_INTERVAL
-    )
+def _next_interval(cached: _CachedPage | None) -> int:
+    """For how many seconds "adaptive" does not request a page again, if it has not changed."""
+    return min(2 * cached.stored.interval, _LAST_INTERVAL) if cached else _FIRST_INTERVAL
 
 
-def _is_storable(response: Response, *, is_timed: bool) -> bool:
-    """Whether a page may be stored; with a time also if its server has no name for its version."""
+def _should_cache(response: Response, mode: Revisit) -> bool:
+    """Whether a page may be stored; with a time also if its server gives no validator."""
     headers = response.headers
     control, vary = (b",".join(headers.getlist(name)) for name in ("Cache-Control", "Vary"))
     return (
@@ -316,66 +333,51 @@ def _is_storable(response: Response, *, is_timed: bool) -> bool:
         and bool(response.body)
         and b"no-store" not in control.lower()
         and b"*" not in vary
-        and not {"dataloss", "partial"}.intersection(response.flags)
-        and (is_timed or "ETag" in headers or "Last-Modified" in headers)
+        and _UNCACHED_FLAGS.isdisjoint(response.flags)
+        and (mode != "conditional" or "ETag" in headers or "Last-Modified" in headers)
     )
 
 
-def _chosen(request: Request, headers: Headers) -> bytes:
-    """A hash of the headers of a request that choose what its page shows, as its server says."""
-    named = b",".join(headers.getlist("Vary")).lower().split(b",")
-    given = [
-        (name, request.headers.getlist(name)) for name in sorted(map(bytes.strip, named)) if name
-    ]
-    return blake2b(repr(given).encode(), digest_size=8).digest() if given else b""
+def _vary(request: Request, headers: Headers) -> bytes:
+    """A hash of the headers of a request that the `Vary` of its response names.
+
+    Those that every key has are left out.
+    """
+    names = map(bytes.strip, b",".join(headers.getlist("Vary")).lower().split(b","))
+    varying = sorted({*names} - _VARY_NAMES - {b""})
+    return _hash([(name, request.headers.getlist(name)) for name in varying], 8) if varying else b""
 
 
-def _conditions(headers: Headers) -> dict[str, bytes]:
+def _cookies(request: Request) -> bytes:
+    """A hash of the cookies that a request sends."""
+    cookies = request.headers.getlist("Cookie")
+    return _hash(cookies, 8) if cookies else b""
+
+
+def _hash(values: object, size: int, secret: bytes = b"") -> bytes:
+    data = repr(values).encode("utf-8", "surrogatepass")
+    return blake2b(data, digest_size=size, key=secret).digest()
+
+
+def _validators(headers: Headers) -> dict[str, bytes]:
     """The headers that ask whether a page was modified, given those that it had."""
-    conditions = dict[str, bytes]()
+    validators = dict[str, bytes]()
     if etag := headers.get("ETag"):
         plain = _COMPRESSED.sub(b"", etag)
-        conditions["If-None-Match"] = etag if plain == etag else b"%b, %b" % (etag, plain)
-    if (modified := headers.get("Last-Modified")) and _is_over(modified, headers.get("Date")):
-        conditions["If-Modified-Since"] = modified
-    return conditions
+        validators["If-None-Match"] = etag if plain == etag else b"%b, %b" % (etag, plain)
+    if (modified := headers.get("Last-Modified")) and _is_strong(modified, headers.get("Date")):
+        validators["If-Modified-Since"] = modified
+    return validators
 
 
-def _is_over(modified: bytes, now: bytes | None) -> bool:
-    """Whether a time of modification is before now: within one second there may be two versions."""
-    if now is None:
+def _is_strong(modified: bytes, date: bytes | None) -> bool:
+    """Whether a `Last-Modified` lies before the `Date`: one second may have two versions."""
+    if date is None:
         return True
     with suppress(TypeError, ValueError):  # unreadable, or only one of them has a zone
-        first, second = (parsedate_to_datetime(one.decode("latin-1")) for one in (modified, now))
+        first, second = (parsedate_to_datetime(one.decode("latin-1")) for one in (modified, date))
         return first < second
     return False
-
-
-def _is_whole(page: StoredPage, body: bytes) -> bool:
-    """Whether nothing is missing at the end of a compressed body: Scrapy takes what is there.
-
-    `body` is what it was decompressed to.
-    """
-    encoding = Headers(headers_raw_to_dict(page.headers) or {}).get("Content-Encoding") or b""
-    packed = page.body
-    # The last bytes of gzip are the size, which is much faster to compare. A file may be packed
-    # without being told so.
-    is_checked = encoding.strip().lower() in {b"gzip", b"x-gzip", b"deflate"}
-    is_checked |= packed.startswith(b"\x1f\x8b")
-    if not is_checked or int.from_bytes(packed[-4:], "little") == len(body):
-        return True
-    while packed:
-        stream = zlib.decompressobj(47)  # of gzip or zlib
-        try:
-            while packed and not stream.eof:
-                stream.decompress(packed, _PORTION)
-                packed = stream.unconsumed_tail
-        except zlib.error:
-            return False
-        if not stream.eof:
-            return False
-        packed = stream.unused_data  # the next member
-    return True
 
 
 def _packed(headers: Mapping[bytes, list[bytes]]) -> bytes:

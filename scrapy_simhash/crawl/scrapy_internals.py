@@ -6,13 +6,15 @@ the crawl goes on.
 
 from __future__ import annotations
 
+import gzip
 import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import scrapy
 from scrapy import Spider, signals
@@ -23,6 +25,7 @@ from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage
 from scrapy.http import Response, TextResponse
 from scrapy.pipelines import ItemPipelineManager
 from scrapy.spiders import CrawlSpider
+from scrapy.utils import _compression
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
 
@@ -34,6 +37,9 @@ _WAITING_ITEM = 20_000
 
 #: Feeds that are overwritten by default.
 _OVERWRITTEN = ("s3:", "gs:", "ftp:", "ftps:")
+
+# Bytes that are decompressed at once.
+_PORTION = 1 << 20
 
 _lost: set[str] = set()
 
@@ -55,6 +61,38 @@ def _or_lose(feature: str) -> Iterator[None]:
                 str(error),  # whoever keeps the record would keep the crawl
                 feature,
             )
+
+
+def is_whole(packed: bytes, encoding: bytes, body: bytes) -> bool:
+    """Whether nothing is missing at the end of a compressed body: Scrapy takes what is there.
+
+    `body` is what Scrapy decompressed it to.
+    """
+    encoding, libraries = encoding.strip().lower(), cast("Any", _compression)
+    with suppress(Exception):  # whatever the libraries raise for a damaged body
+        # A file may be packed without being told so.
+        if encoding in {b"gzip", b"x-gzip"} or packed.startswith(b"\x1f\x8b"):
+            # The last bytes are the size, which is much faster to compare.
+            if int.from_bytes(packed[-4:], "little") != len(body):
+                with gzip.open(BytesIO(packed)) as file:
+                    while file.read(_PORTION):
+                        pass
+            return True
+        if encoding == b"br":
+            stream = libraries.brotli.Decompressor()
+            stream.process(packed)
+            return bool(stream.is_finished())
+        if encoding == b"deflate":
+            stream = libraries.zlib.decompressobj()
+        elif encoding != b"zstd":
+            return True
+        elif hasattr(libraries, "zstandard"):  # before Scrapy 2.18
+            stream = libraries.zstandard.ZstdDecompressor().decompressobj()
+        else:
+            stream = libraries.zstd.ZstdDecompressor()
+        stream.decompress(packed)
+        return bool(stream.eof) and not stream.unused_data
+    return False
 
 
 def has_tree(response: Response) -> bool:

@@ -32,8 +32,9 @@ logger = logging.getLogger(__name__)
 #: it: where items are processed one by one, it is asked when the item before has been stored.
 _IDLE_TURNS = 10
 
-#: Seconds after which nobody waits for an item any more to follow the links of its page.
-_STALLED = 120.0
+#: Seconds without the outcome of any item after which nobody waits for one any more: a pipeline may
+#: hold it until it has received more items, which are the ones that wait.
+STALLED = 120.0
 
 _END = object()
 
@@ -51,9 +52,9 @@ class Page:
     compare: Compare | None = None  # overrides SIMHASH_COMPARE
     is_left_alone: bool = False  # the request disables the check
     items: int = 0
-    #: The page as SIMHASH_REVISIT stores it; the run that downloaded it, if this one has not; and
+    #: The page as SIMHASH_REVISIT caches it; the run that downloaded it, if this one has not; and
     #: whether an item of it is new or has changed.
-    stored: StoredPage | None = None
+    cached: StoredPage | None = None
     read_in: int | None = None
     has_changed: bool = False
     #: Turns of the event loop since its last output.
@@ -169,10 +170,12 @@ class Tracker:
 
     async def follow(self, page: Page, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the output of a callback, as it comes."""
+        note_wait = partial(self._note_wait, page)
         try:
-            while (
-                output := await _watched(anext(result, _END), partial(self._note_wait, page))
-            ) is not _END:
+            while True:
+                output = await _watched(anext(result, _END), note_wait)
+                if output is _END:
+                    return
                 page.idle = 0
                 if is_item(output):
                     page.items += 1
@@ -214,7 +217,7 @@ class Tracker:
         """Whether the only item of a page was dropped as a copy; called when its callback ended."""
         if page.items == 1:
             with suppress(TimeoutError):
-                return await wait(page.is_copy, _STALLED)
+                return await wait(page.is_copy, STALLED)
         return False
 
     @contextmanager

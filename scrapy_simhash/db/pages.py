@@ -33,10 +33,11 @@ CREATE TABLE IF NOT EXISTS pages (
     checked REAL NOT NULL,
     interval INTEGER NOT NULL,
     checks INTEGER NOT NULL,
-    has_links INTEGER NOT NULL,
+    never_fresh INTEGER NOT NULL,
     run INTEGER NOT NULL,
     download INTEGER NOT NULL,
-    chosen BLOB NOT NULL,
+    vary BLOB NOT NULL,
+    cookies BLOB NOT NULL,
     size INTEGER NOT NULL,
     headers BLOB NOT NULL,
     body BLOB NOT NULL
@@ -44,7 +45,9 @@ CREATE TABLE IF NOT EXISTS pages (
 CREATE INDEX IF NOT EXISTS pages_checked ON pages (checked, size);
 """
 
-_COLUMNS = "key, url, checked, interval, checks, has_links, run, download, chosen, headers, body"
+_COLUMNS = (
+    "key, url, checked, interval, checks, never_fresh, run, download, vary, cookies, headers, body"
+)
 
 # What makes room.
 _OLDEST = "rowid IN (SELECT rowid FROM pages WHERE checked < ? ORDER BY checked LIMIT 1)"
@@ -62,13 +65,14 @@ class StoredPage(NamedTuple):
     Attributes:
         key: 16 bytes of a hash of its request.
         url: its URL.
-        checked: when its server was asked last, in epoch seconds.
-        interval: for how many seconds "adaptive" does not ask again.
+        checked: when it was requested last, in epoch seconds.
+        interval: for how many seconds "adaptive" does not request it again.
         checks: how many times its server has called it unmodified.
-        has_links: whether a callback of it yielded requests, or neither them nor an item.
+        never_fresh: whether it is always requested: a callback of it yielded requests, or nothing.
         run: the number of the run that downloaded it.
         download: a random number of that download.
-        chosen: a hash of the headers of its request that its ``Vary`` names.
+        vary: a hash of the headers of its request that its ``Vary`` names.
+        cookies: a hash of the cookies with which it was requested last, empty without any.
         headers: the headers of the response, as HTTP writes them.
         body: its body, compressed as it came.
     """
@@ -78,10 +82,11 @@ class StoredPage(NamedTuple):
     checked: float
     interval: int
     checks: int
-    has_links: bool
+    never_fresh: bool
     run: int
     download: int
-    chosen: bytes
+    vary: bytes
+    cookies: bytes
     headers: bytes
     body: bytes
 
@@ -103,15 +108,11 @@ class PageFile:
         try:
             self._writer = _open(path, makes_table=True)
             self._reader = _open(path)
-            self._size = _total(self._writer)
+            query = "SELECT coalesce(sum(size), 0) FROM pages"
+            self._size = self._writer.execute(query).fetchone()[0]
         except (sqlite3.Error, OSError) as error:
             self.close()
             self._warn("%s can't be opened, so all pages are downloaded (%s)", path, error)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether pages can be read and written."""
-        return self._reader is not None
 
     def find(self, key: bytes) -> StoredPage | None:
         """The page with a key; None for one that is unknown, or damaged."""
@@ -140,27 +141,28 @@ class PageFile:
             self._warn("Pages can't be written to %s, and are not kept: %s", self._path, error)
 
     def _write(self, connection: sqlite3.Connection, page: StoredPage) -> None:
-        checked = page.checked, page.interval, page.checks, page.has_links, page.headers
+        checked = page.checked, page.interval, page.checks, page.cookies, page.headers
         if not page.body:
             # Unless it was downloaded once more meanwhile.
             connection.execute(
-                "UPDATE pages SET checked = ?, interval = ?, checks = ?, "
-                "has_links = max(has_links, ?), headers = ? WHERE key = ? AND download = ?",
-                (*checked, page.key, page.download),
+                "UPDATE pages SET checked = ?, interval = ?, checks = ?, cookies = ?, headers = ?, "
+                "never_fresh = max(never_fresh, ?) WHERE key = ? AND download = ?",
+                (*checked, page.never_fresh, page.key, page.download),
             )
             return
-        query = "SELECT coalesce(max(has_links), 0) FROM pages WHERE key = ?"
-        had_links = bool(connection.execute(query, (page.key,)).fetchone()[0])
-        page = page._replace(has_links=page.has_links or had_links)
+        query = "SELECT coalesce(max(never_fresh), 0) FROM pages WHERE key = ?"
+        was_never = bool(connection.execute(query, (page.key,)).fetchone()[0])
+        page = page._replace(never_fresh=page.never_fresh or was_never)
+        # Also if there is no room for the new version.
+        self._delete(connection, "key = ?", page.key)
         if (size := len(page.body)) > self._budget:
             return
-        self._delete(connection, "key = ?", page.key)
         while self._size + size > self._budget:
             if not self._delete(connection, _OLDEST, self._opened):
                 return
         self._size += size
         connection.execute(
-            f"INSERT INTO pages ({_COLUMNS}, size) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            f"INSERT INTO pages ({_COLUMNS}, size) VALUES ({', '.join('?' * 13)})",  # noqa: S608
             (*page, size),
         )
 
@@ -261,14 +263,10 @@ def _open(path: Path, *, makes_table: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def _total(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("SELECT coalesce(sum(size), 0) FROM pages").fetchone()[0])
-
-
 def _checked(found: tuple[object, ...]) -> StoredPage:
     """A row of the file, in which anybody may have written; ValueError if it is damaged."""
     *values, size = found
-    kinds = bytes, str, float, int, int, int, int, int, bytes, bytes, bytes
+    kinds = bytes, str, float, int, int, int, int, int, bytes, bytes, bytes, bytes
     if not all(map(isinstance, values, kinds)):
         raise ValueError(f"{shortened(str(values[1]))}: a value is of a wrong type")
     page = StoredPage._make(values)

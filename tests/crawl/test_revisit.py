@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 import signal
 import sqlite3
 import stat
 import subprocess
 import sys
-import zlib
 from collections import Counter
 from contextlib import closing
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from loopback import crawl, critical_lines
+from PIL import Image
 from scrapy import Request, Spider
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import CloseSpider, DropItem
@@ -25,10 +25,11 @@ from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_f_from_coro_f
-from validated_site import ValidatedSite, ValidPage, serve_validated
+from validated_site import PACKS, ValidatedSite, ValidPage, serve_validated
 from visited_sites import FailsToStore
+from web_poet import WebPage, field
 
-from scrapy_simhash.crawl.revisit import _is_whole
+from scrapy_simhash.crawl.scrapy_internals import is_whole
 from scrapy_simhash.db.pages import PageFile, StoredPage, file_size
 
 
@@ -281,25 +282,21 @@ async def test_what_was_not_stored_is_read_again(site, conditional, spider, more
     assert site.asked(200) == []
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+@pytest.mark.parametrize("encoding", PACKS)
 def test_a_body_is_whole_if_its_compressed_form_has_an_end(encoding):
     body = b"The ferry sails at nine. " * 99_999
-    pack = gzip.compress if encoding == "gzip" else zlib.compress
-
-    def is_whole(packed, body):
-        head = f"Content-Encoding: {encoding}".encode()
-        return _is_whole(StoredPage(b"", "", 0.0, 0, 0, False, 0, 0, b"", head, packed), body)
-
+    pack, name = PACKS[encoding], encoding.encode()
     packed = pack(body)
     # A component may have changed the body.
-    assert all(is_whole(packed, one) for one in (body, body[:-1], b""))
-    assert not any(is_whole(packed[:size], body) for size in (1, 9, len(packed) // 2))
+    assert all(is_whole(packed, name, one) for one in (body, body[:-1], b""))
+    assert not any(is_whole(packed[:-size], name, body) for size in (1, 9, len(packed) // 2))
+    # Only of gzip members are in use.
     members = packed + pack(b"It returns at ten.")
-    assert is_whole(members, body)
-    assert not is_whole(members[:-9], body)
+    assert is_whole(members, name, body) is (encoding == "gzip")
+    assert not is_whole(members[:-9], name, body)
 
 
-@pytest.mark.parametrize("cut", ["gzip", "length"])
+@pytest.mark.parametrize("cut", [*PACKS, "length"])
 @deferred_f_from_coro_f
 async def test_a_page_that_was_cut_is_read_again(site, conditional, cut):
     site.pages["/list"].cut = cut
@@ -483,24 +480,62 @@ async def test_a_page_belongs_to_the_headers_that_its_vary_names(site, condition
 
 class SaysHow(Follows):
     name = "says how"
-    meta = 600
+    given = None
 
     def parse(self, response, **kwargs):
         for request_or_item in super().parse(response):
             if isinstance(request_or_item, Request):
-                request_or_item.meta["simhash_revisit"] = self.meta
+                for name, values in self.given.items():
+                    getattr(request_or_item, name).update(values)
             yield request_or_item
 
 
+BROWSERS = ("playwright", "splash", "zyte_api", "zyte_api_automap")
+NEVER = {200: 5, 304: 1}
+
+
 @pytest.mark.parametrize(
-    ("meta", "answers"), [(600, {304: 2}), (None, {200: 5, 304: 1}), ("often", {304: 6})]
+    ("given", "answers"),
+    [
+        ({"meta": {"simhash_revisit": 600}}, {304: 2}),
+        ({"meta": {"simhash_revisit": "often"}}, {304: 6}),
+        ({"meta": {"simhash_revisit": None}}, NEVER),
+        ({"meta": {"dont_cache": True}}, NEVER),
+        ({"headers": {"If-None-Match": '"mine"'}}, NEVER),
+        ({"headers": {"Range": "bytes=0-"}}, NEVER),
+        *(({"meta": {name: {"browserHtml": True}}}, NEVER) for name in BROWSERS),
+    ],
 )
 @deferred_f_from_coro_f
-async def test_a_request_may_say_how(site, conditional, meta, answers, caplog):
+async def test_a_request_may_say_how(site, conditional, given, answers, caplog):
+    await visit(site, conditional, SaysHow, given={})
     for _ in range(2):
-        await visit(site, conditional, SaysHow, meta=meta)
+        await visit(site, conditional, SaysHow, given=given)
     assert Counter(answer.status for answer in site.answers) == answers
-    assert ('meta["simhash_revisit"]' in caplog.text) is (meta == "often")
+    assert ('meta["simhash_revisit"]' in caplog.text) is ("often" in str(given))
+    own = {"If-None-Match": given["headers"]["If-None-Match"]} if "mine" in str(given) else {}
+    asked = [answer.conditions for answer in site.answers if answer.path != "/"]
+    assert answers != NEVER or asked == [own] * 5
+
+
+class Browses:
+    """As download handlers that let a browser or a service do it, unless they are told not to."""
+
+    flag = "playwright"
+
+    def process_response(self, request, response, spider=None):
+        return response.replace(flags=[self.flag])
+
+
+class Zyte(Browses):
+    flag = "zyte-api"
+
+
+@pytest.mark.parametrize("browser", [Browses, Zyte])
+@deferred_f_from_coro_f
+async def test_a_page_that_a_browser_has_filled_is_not_stored(site, conditional, browser, tmp_path):
+    await visit(site, conditional | {"DOWNLOADER_MIDDLEWARES": {browser: 990}})
+    assert file_size(tmp_path / "seen-pages.db").pages == 0
 
 
 @pytest.mark.parametrize(
@@ -528,24 +563,6 @@ async def test_the_cache_of_scrapy_comes_first(site, conditional, tmp_path, capl
     assert "revisit/known" not in last.stats
     site.change("/b", text="another text")
     assert (await visit(site, conditional)).urls == ["/b"]
-
-
-class OwnConditions(Follows):
-    name = "own"
-
-    def parse(self, response, **kwargs):
-        for one in super().parse(response):
-            if isinstance(one, Request):
-                one.headers["If-None-Match"] = '"mine"'
-            yield one
-
-
-@deferred_f_from_coro_f
-async def test_conditions_of_the_spider_are_left_alone(site, conditional):
-    for _ in range(2):
-        await visit(site, conditional, OwnConditions)
-    asked = [answer.conditions for answer in site.answers if answer.path != "/"]
-    assert asked == [{"If-None-Match": '"mine"'}] * 5
 
 
 class Chooses(Follows):
@@ -708,19 +725,8 @@ async def test_only_the_owner_may_read_the_file(site, conditional, tmp_path):
 
 
 def stored(number, size, checked=0.0):
-    return StoredPage(
-        bytes([number] * 16),
-        f"http://x/{number}",
-        checked,
-        1,
-        0,
-        False,
-        1,
-        1,
-        b"",
-        b"",
-        b"x" * size,
-    )
+    key, url = bytes([number] * 16), f"http://x/{number}"
+    return StoredPage(key, url, checked, 1, 0, False, 1, 1, b"", b"", b"", b"x" * size)
 
 
 def test_what_is_told_of_a_page_that_was_downloaded_meanwhile_is_ignored(tmp_path):
@@ -732,10 +738,13 @@ def test_what_is_told_of_a_page_that_was_downloaded_meanwhile_is_ignored(tmp_pat
 
 
 def test_a_page_that_is_larger_than_the_budget_costs_no_other(tmp_path):
+    """Its version of before is deleted."""
     file = PageFile(tmp_path / "pages.db", 100)
-    file.write([stored(1, 50, checked=1.0), stored(2, 101, checked=2.0)])
+    file.write([stored(1, 50, checked=1.0), stored(2, 9, checked=1.0)])
+    file.write([stored(2, 101, checked=2.0)])
     assert [file.find(bytes([number] * 16)) is not None for number in (1, 2)] == [True, False]
     file.close()
+    assert file_size(tmp_path / "pages.db") == (1, 50)
 
 
 def test_what_was_checked_longest_ago_makes_room(tmp_path):
@@ -821,6 +830,23 @@ async def test_cookies_are_neither_stored_nor_lost(site, conditional, tmp_path):
     assert second.errors == 0
     # The answer of 304 to the first page has set it.
     assert {one.cookie for one in site.answers if one.path != "/"} == {"session=2"}
+
+
+@pytest.mark.parametrize("mode", ["adaptive", 3600])
+@deferred_f_from_coro_f
+async def test_a_page_is_fresh_only_in_its_own_session(site, conditional, mode):
+    """What somebody saw who had logged in is no page for the one who logs in next."""
+    given = conditional | {"SIMHASH_REVISIT": mode}
+    site.cookie = "session=1"
+    await visit(site, given)
+    site.change("/b", text="another text")
+    assert (await visit(site, given)).urls == []
+    assert site.asked() == ["/", "/list"]
+    site.cookie = "session=2"
+    assert (await visit(site, given)).urls == ["/b"]
+    assert len(site.asked()) == 6
+    await visit(site, given)
+    assert site.asked() == ["/", "/list"]
 
 
 KILLED = """
@@ -969,16 +995,59 @@ class HasFiles(Follows):
 
     def items(self, response):
         for item in super().items(response):
-            yield {**item, "file_urls": [f"{self._url}/file"]}
+            yield {**item, f"{self.kind}_urls": [f"{self._url}/media"]}
+
+
+@pytest.mark.parametrize("kind", ["file", "image"])
+@deferred_f_from_coro_f
+async def test_requests_of_media_pipelines_are_left_alone(site, conditional, kind, tmp_path):
+    image = BytesIO()
+    Image.new("RGB", (80, 80)).save(image, "PNG")
+    site.raw["/media"] = image.getvalue()
+    given = conditional | {
+        "SIMHASH_REVISIT": 3600,
+        "ITEM_PIPELINES": {f"scrapy.pipelines.{kind}s.{kind.title()}sPipeline": 500},
+        f"{kind.upper()}S_STORE": str(tmp_path / "media"),
+        f"{kind.upper()}S_EXPIRES": 0,
+    }
+    for _ in range(2):
+        done = await visit(site, given, HasFiles, kind=kind)
+        assert site.asked().count("/media") == 1
+        site.change("/list", links=["/b", "/c", "/d", "/e"])
+        site.pages["/e"] = ValidPage("text e")
+    assert done.items[0][f"{kind}s"][0]["status"] == "downloaded"
+    assert done.errors == 0
+    with pages_of(tmp_path) as pages:
+        assert not pages.execute("SELECT * FROM pages WHERE url LIKE '%/media'").fetchall()
+
+
+class TitlePage(WebPage):
+    @field
+    def title(self) -> str:
+        return self.css("h1::text").get("")
+
+
+class OfPageObjects(Follows):
+    """Its callback gets an object that scrapy-poet makes of the response."""
+
+    name = "page objects"
+
+    async def parse(self, response, page: TitlePage):
+        if title := (await page.to_item())["title"]:
+            yield {"url": response.url, "title": title}
+        for link in response.css("li a::attr(href)").getall():
+            yield Request(response.urljoin(link), self.parse)
+
+    async def start(self):
+        yield Request(f"{self._url}/", self.parse, dont_filter=True)
 
 
 @deferred_f_from_coro_f
-async def test_requests_of_media_pipelines_are_left_alone(site, conditional, tmp_path):
-    site.pages["/file"] = ValidPage("a file")
-    pipelines = {"scrapy.pipelines.files.FilesPipeline": 500}
-    given = conditional | {"ITEM_PIPELINES": pipelines, "FILES_STORE": str(tmp_path / "files")}
-    for _ in range(2):
-        done = await visit(site, given, HasFiles)
-    assert done.errors == 0
-    with pages_of(tmp_path) as pages:
-        assert not pages.execute("SELECT * FROM pages WHERE url LIKE '%/file'").fetchall()
+async def test_page_objects_are_made_of_cached_pages(site, conditional):
+    addons = {"scrapy_poet.Addon": 300, "scrapy_simhash.Addon": 500}
+    assert len((await visit(site, conditional | {"ADDONS": addons}, OfPageObjects)).items) == 4
+    site.change("/b", text="another text")
+    second = await visit(site, conditional | {"ADDONS": addons}, OfPageObjects)
+    assert second.urls == ["/b"]
+    assert len(site.asked(304)) == 5
+    assert second.errors == 0
