@@ -9,15 +9,11 @@ from dataclasses import dataclass, field
 
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy
-from scrapy_simhash.crawl.tracking import TrackedItem
+from scrapy_simhash.crawl.tracking import STALLED, TrackedItem
 from scrapy_simhash.crawl.worker import Worker, wait
 from scrapy_simhash.index.verdict import Document, Verdict
 
 logger = logging.getLogger(__name__)
-
-#: Seconds without the outcome of any item after which nobody waits for one any more: a pipeline may
-#: hold it until it has received more items, which are the ones that wait.
-_STALLED = 120.0
 
 
 @dataclass(eq=False)
@@ -82,7 +78,7 @@ class Claims:
         self.stats.count("in_flight_waits")
         started = time.monotonic()
         while True:
-            remaining = max(started, self._last_outcome) + _STALLED - time.monotonic()
+            remaining = max(started, self._last_outcome) + STALLED - time.monotonic()
             if remaining <= 0:
                 break
             with suppress(TimeoutError):
@@ -92,7 +88,7 @@ class Claims:
             logger.error(
                 "The item pipelines have finished no item for %g s. The duplicates of the items "
                 "they hold wait no longer, and are stored unchecked",
-                _STALLED,
+                STALLED,
             )
         return None
 

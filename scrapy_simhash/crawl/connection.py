@@ -41,7 +41,6 @@ class Figures:
     seconds_max: float = 0.0
     run: int | None = None
     secret: bytes | None = field(default=None, repr=False)
-    removed: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)  # by the name of a stat
     liveness: Liveness = field(default_factory=Liveness)

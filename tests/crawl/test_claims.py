@@ -215,7 +215,7 @@ async def test_a_pipeline_may_take_longer_than_the_timeout():
 
 @deferred_f_from_coro_f
 async def test_where_no_item_is_finished_any_more_a_copy_is_stored_unchecked(monkeypatch, caplog):
-    monkeypatch.setattr("scrapy_simhash.crawl.claims._STALLED", 0.3)
+    monkeypatch.setattr("scrapy_simhash.crawl.claims.STALLED", 0.3)
     crawl, other = Crawl(unique(1), unique(2), duplicate_of(1), duplicate_of(1)), item()
     await crawl.claim(item())
     await crawl.claim(other)

@@ -519,7 +519,7 @@ async def test_a_request_may_say_how(site, conditional, given, answers, caplog):
 
 
 class Browses:
-    """As download handlers that let a browser or a service do it, unless they are told not to."""
+    """As a download handler of a browser, or of a service that has one."""
 
     flag = "playwright"
 

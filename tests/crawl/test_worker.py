@@ -524,11 +524,11 @@ def turns(monkeypatch):
 
 
 @deferred_f_from_coro_f
-async def test_claims_are_gathered_for_longer_while_they_keep_coming(session, turns):
-    worker = Worker(lambda liveness: session, timeout=5)
+async def test_jobs_are_gathered_for_one_transaction(worker, session, turns):
     await worker.claim("n", document())
     turns.clear()
     worker._turn_at = float("-inf")
+    # For longer while claims keep coming.
     seconds = [0.01, 0.02, 0.04, 0.08, 0.08]
     for _ in seconds:
         await worker.claim("n", document())
@@ -537,25 +537,12 @@ async def test_claims_are_gathered_for_longer_while_they_keep_coming(session, tu
     await asyncio.sleep(0.2)
     await worker.claim("n", document())
     assert turns == [*seconds, 0.01]
-    await close(worker)
-
-
-@deferred_f_from_coro_f
-async def test_nothing_is_gathered_where_a_whole_transaction_is_there(session, turns):
-    worker = Worker(lambda liveness: session, timeout=5)
-    await worker.claim("n", document())
-    turns.clear()
+    # Not where a whole transaction is there.
     asked = [asyncio.ensure_future(worker.claim("n", document())) for _ in range(2 * BATCH)]
     await asyncio.gather(*asked)
-    assert [len(call.claims) for call in session.calls] == [1, BATCH, BATCH]
-    assert min(turns) == 0.0
-    await close(worker)
-
-
-@deferred_f_from_coro_f
-async def test_outcomes_wait_for_a_claim_and_not_for_long(session, turns):
-    worker = Worker(lambda liveness: session, timeout=5)
-    await worker.claim("n", document())
+    assert [len(call.claims) for call in session.calls[-2:]] == [BATCH, BATCH]
+    assert turns.count(0.0)
+    # Outcomes wait for a claim, and not for long.
     turns.clear()
     worker.confirm("n", claimed(1))
     worker.release("n", claimed(2))
