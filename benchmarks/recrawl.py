@@ -22,7 +22,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
@@ -75,15 +75,17 @@ http {{
 
 
 @contextmanager
-def served(site: Path) -> Iterator[str]:
-    """The URL of a folder, served while the block runs."""
+def served(
+    site: Path, command: Sequence[str] = ("nginx", "-c"), configuration: str = NGINX
+) -> Iterator[str]:
+    """The URL of a folder, served while the block runs; by `http.server` without the program."""
     with socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    if nginx := shutil.which("nginx"):
-        file = site.parent / "nginx.conf"
-        file.write_text(NGINX.format(folder=site.parent, site=site, port=port, user=USER))
-        command = [nginx, "-c", str(file)]
+    if shutil.which(command[0]):
+        file = site.parent / "server.conf"
+        file.write_text(configuration.format(folder=site.parent, site=site, port=port, user=USER))
+        command = [*command, str(file)]
     else:
         http = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", str(port)]
         command = [*http, "--protocol", "HTTP/1.1", "--directory", str(site)]

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import time
-from contextlib import contextmanager, suppress
-from socket import create_connection, socket
 
 import pytest
 from loopback import crawl, prose
 from scrapy import Spider
 from scrapy.utils.defer import deferred_f_from_coro_f
 
-#: A server that is run by root drops the right to read the folders of tests.
-USER = "user root;" if os.geteuid() == 0 else ""
-NGINX = """
-daemon off; {user} pid {folder}/nginx.pid; error_log {folder}/error.log;
-events {{}}
-http {{
-    include /etc/nginx/mime.types; access_log off; gzip on;
-    client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
-    uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
-    server {{ listen 127.0.0.1:{port}; root {folder}/site; }}
-}}
-"""
+from benchmarks.recrawl import served
+
 APACHE = """
 ServerName localhost
 ServerRoot {folder}
+DefaultRuntimeDir {folder}
 Listen 127.0.0.1:{port}
 PidFile {folder}/apache.pid
 ErrorLog {folder}/error.log
@@ -38,9 +25,13 @@ LoadModule mime_module /usr/lib/apache2/modules/mod_mime.so
 LoadModule deflate_module /usr/lib/apache2/modules/mod_deflate.so
 LoadModule filter_module /usr/lib/apache2/modules/mod_filter.so
 TypesConfig /etc/mime.types
-DocumentRoot {folder}/site
+DocumentRoot {site}
 AddOutputFilterByType DEFLATE text/html
 """
+SERVERS = {
+    "nginx": {},
+    "apache2": {"command": ("apache2", "-D", "FOREGROUND", "-f"), "configuration": APACHE},
+}
 PAGES = 20
 
 
@@ -49,38 +40,11 @@ class Manual(Spider):
 
     def __init__(self, url: str):
         super().__init__()
-        self.start_urls = [f"{url}/index.html"]
+        self.start_urls = [f"{url}index.html"]
 
     def parse(self, response):
         yield {"url": response.url, "title": response.css("title::text").get()}
         yield from response.follow_all(css="li a")
-
-
-@contextmanager
-def server(name, folder):
-    """The URL of a folder's site, served while the block runs."""
-    with socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    given = {"folder": folder, "port": port, "user": USER}
-    file = folder / "server.conf"
-    if name == "nginx":
-        file.write_text(NGINX.format(**given))
-        command = ["nginx", "-c", str(file)]
-    else:
-        file.write_text(APACHE.format(**given))
-        command = ["apache2", "-f", str(file), "-D", "FOREGROUND"]
-    # Apache reads its environment.
-    process = subprocess.Popen(command, env={**os.environ, "APACHE_RUN_DIR": str(folder)})
-    try:
-        for _ in range(100):
-            time.sleep(0.1)
-            with suppress(OSError), create_connection(("127.0.0.1", port)):
-                break
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(20)
 
 
 def write(path, text, links=()):
@@ -91,7 +55,7 @@ def write(path, text, links=()):
     os.utime(path, (1_790_000_000, 1_790_000_000))
 
 
-@pytest.mark.parametrize("name", ["nginx", "apache2"])
+@pytest.mark.parametrize("name", SERVERS)
 @deferred_f_from_coro_f
 async def test_one_page_of_a_manual_has_changed(name, settings, tmp_path):
     if not shutil.which(name):
@@ -105,7 +69,7 @@ async def test_one_page_of_a_manual_has_changed(name, settings, tmp_path):
     given = {**settings, "SIMHASH_KNOWN": "drop", "SIMHASH_REVISIT": "conditional"}
     # The process that reads the files is the server's.
     os.chmod(tmp_path, 0o755)  # noqa: PTH101
-    with server(name, tmp_path) as url:
+    with served(site, **SERVERS[name]) as url:
         first = await crawl(Manual, given, url=url)
         assert len(first.items) == PAGES + 1
         changed = site / "page7.html"
