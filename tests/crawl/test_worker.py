@@ -175,17 +175,6 @@ async def test_namespaces_are_kept_apart(worker, session):
 
 
 @deferred_f_from_coro_f
-async def test_a_claim_that_comes_too_late_is_released(session):
-    worker = Worker(lambda liveness: session, timeout=0.2)
-    session.gate.clear()
-    with pytest.raises(IndexUnavailable, match=r"within 0\.2 s"):
-        await worker.claim("n", document("a"))
-    session.gate.set()
-    await until(lambda: any(call.release == [ord("a")] for call in session.calls))
-    await close(worker)
-
-
-@deferred_f_from_coro_f
 async def test_a_claim_nobody_waits_for_any_more_is_released(worker, session):
     session.gate.clear()
     asked = asyncio.ensure_future(worker.claim("n", document("a")))
@@ -211,20 +200,6 @@ async def test_a_claim_given_up_before_its_turn_is_never_made(worker, session):
     await first
     await close(worker)
     assert [call.claims for call in session.calls if call.claims] == [["a"]]
-
-
-@deferred_f_from_coro_f
-async def test_outcomes_wait_until_the_database_is_back(worker, session):
-    session.fail = lambda claims: unavailable()
-    worker.confirm("n", claimed(1))
-    worker.release("n", claimed(2))
-    with pytest.raises(IndexUnavailable):
-        await worker.claim("n", document())
-    session.fail = lambda claims: None
-    await until(lambda: session.calls)
-    await close(worker)
-    assert (session.calls[0].confirm, session.calls[0].release) == ([1], [2])
-    assert session.closed_run == (True, "finished")
 
 
 @deferred_f_from_coro_f
@@ -465,8 +440,12 @@ async def test_a_driver_that_is_missing_will_not_come_back():
     await close(worker)
 
 
+@pytest.mark.parametrize(("is_busy", "at_least"), [(False, 0.3), (True, 10 * 0.3)])
 @deferred_f_from_coro_f
-async def test_at_the_end_a_busy_database_is_waited_for_but_not_for_ever(session, caplog):
+async def test_at_the_end_a_database_is_waited_for_but_not_for_ever(
+    session, is_busy, at_least, caplog
+):
+    """For longer, if others are seen to get through."""
     session.gate.clear()
     worker = Worker(lambda liveness: session, timeout=0.3)
     worker.confirm("n", claimed(1))
@@ -474,22 +453,12 @@ async def test_at_the_end_a_busy_database_is_waited_for_but_not_for_ever(session
     started = time.monotonic()
     while not closing.done() and time.monotonic() - started < 60:
         await asyncio.sleep(0.05)
-        worker.figures.liveness.note()
-    assert 10 * 0.3 <= time.monotonic() - started < 50
+        if is_busy:
+            worker.figures.liveness.note()
+    assert at_least <= time.monotonic() - started < 50
     assert await closing is None
-    assert session.abandoned
+    assert is_busy or "did not close within 0.3 s" in caplog.text
     assert "did not close" in caplog.text
-    session.gate.set()
-    await until(lambda: session.closed)
-
-
-@deferred_f_from_coro_f
-async def test_it_is_closed_no_later_than_the_timeout(session, caplog):
-    worker = Worker(lambda liveness: session, timeout=0.2)
-    session.gate.clear()
-    worker.confirm("n", claimed(1))
-    await close(worker)
-    assert "did not close within 0.2 s" in caplog.text
     assert session.abandoned
     assert not session.closed
     session.gate.set()
