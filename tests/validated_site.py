@@ -17,10 +17,8 @@ from loopback import prose
 from scrapy.utils import _compression
 
 #: What a server tells of the version of a page: nothing, or only a time, or "false": it calls
-#: every page unmodified that has an ETag; "broken" even if nobody asks.
-Validator = Literal[
-    "etag", "weak", "time", "none", "false", "no-store", "vary", "broken", "language"
-]
+#: every page unmodified that has an ETag.
+Validator = Literal["etag", "weak", "time", "none", "false", "no-store", "vary", "language"]
 
 #: What Scrapy decompresses; before 2.18, it does without two of these libraries.
 PACKS = {"gzip": gzip.compress, "deflate": zlib.compress}
@@ -175,5 +173,4 @@ def respond(page: ValidPage | None, given) -> tuple[int, dict[str, str], bytes]:
     is_same = asked is not None and (page.validator == "false" or headers.get("ETag") == asked)
     if asked is None and (time := given.get("If-Modified-Since")) is not None:
         is_same = headers.get("Last-Modified") == time
-    is_same |= page.validator == "broken"
     return (304, headers, b"") if is_same else (200, headers, body)
