@@ -20,6 +20,8 @@ from loopback import crawl, critical_lines
 from PIL import Image
 from scrapy import Request, Spider
 from scrapy.downloadermiddlewares.retry import get_retry_request
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_f_from_coro_f
 from validated_site import PACKS, ValidatedSite, ValidPage, serve_validated
@@ -838,3 +840,57 @@ async def test_page_objects_are_made_of_cached_pages(site, conditional):
     assert second.urls == ["/b"]
     assert len(site.asked(304)) == 5
     assert second.errors == 0
+
+
+class Rules(CrawlSpider):
+    name = "rules"
+    rules = (Rule(LinkExtractor(), callback="parse_page", follow=True),)
+
+    def __init__(self, url: str):
+        super().__init__()
+        self._link = url
+
+    async def start(self):
+        yield Request(f"{self._link}/", dont_filter=True)
+
+    def parse_page(self, response):
+        yield from Follows.items(self, response)
+
+
+class OfSitemap(SitemapSpider):
+    name = "sitemap"
+
+    def __init__(self, url: str):
+        self.sitemap_urls = [f"{url}/sitemap.xml"]
+        super().__init__()
+
+    def parse(self, response):
+        yield from Follows.items(self, response)
+
+
+@pytest.mark.parametrize("spider", [Rules, OfSitemap])
+@deferred_f_from_coro_f
+async def test_spiders_of_scrapy(site, conditional, spider):
+    urls = "".join(f"<url><loc>{site.url}/{name}</loc></url>" for name in "abcd")
+    site.raw["/sitemap.xml"] = f"<urlset>{urls}</urlset>".encode()
+    first = await visit(site, conditional, spider)
+    assert first.urls == ["/a", "/b", "/c", "/d"]
+    site.change("/b", text="another text")
+    second = await visit(site, conditional, spider)
+    assert second.urls == ["/b"]
+    assert {"/a", "/c", "/d"} <= {*site.asked(304)}
+
+
+@deferred_f_from_coro_f
+async def test_a_page_that_robots_txt_forbids_is_not_asked_for(site, conditional):
+    await visit(site, conditional)
+    site.raw["/robots.txt"] = b"User-agent: *\nDisallow: /b"
+    obeys = conditional | {"ROBOTSTXT_OBEY": True}
+    second = await visit(site, obeys)
+    assert "/b" not in site.asked()
+    assert site.asked(304) == ["/", "/a", "/c", "/d", "/list"]
+    site.raw["/robots.txt"] = b""
+    site.change("/b", text="another text")
+    third = await visit(site, obeys)
+    assert third.urls == ["/b"]
+    assert (second.errors, third.errors) == (0, 0)
