@@ -70,6 +70,12 @@ _SLACK = 60.0
 _PAUSE = 3600.0
 # Seconds by which a moment in a different time zone may seem later.
 _DAY = 86_400.0
+# Characters of a list of counts.
+_LONGEST_COUNT = 64
+_BRACKETS = ("[]", "()")
+
+#: The whole numbers of a count: one, or as in "page 3, row 7" one for each level.
+Numbers = tuple[int, ...]
 
 
 class Written(NamedTuple):
@@ -114,21 +120,21 @@ class _Count:
     """Whether a field counts the items of each file, from any number on."""
 
     is_index: bool
-    first: int | None = None
-    last: int | None = None
+    first: Numbers | None = None
+    last: Numbers | None = None
     steps: int = 0
     holds: bool = True
 
     def meet(self, value: Any) -> None:
-        number = _whole(value)
-        if self.last is None:
-            self.first = number
-        elif number == self.last + 1:
+        numbers = _numbers(value)
+        if self.last is None or self.first is None:
+            self.first = numbers
+        elif numbers is not None and _follows(numbers, self.last, self.first):
             self.steps += 1
-        elif not (self.is_index and number == self.first and number in (0, 1)):
+        elif not (self.is_index and numbers == self.first and numbers in ((0,), (1,))):
             # Data frames that are appended to a file count from 0 again.
-            number = None
-        self.last, self.holds = number, self.holds and number is not None
+            numbers = None
+        self.last, self.holds = numbers, self.holds and numbers is not None
 
     @property
     def is_proven(self) -> bool:
@@ -297,6 +303,29 @@ class _Columns:
 
     def _proves(self, name: str) -> bool:
         return self._moments[name].is_proven(self._own, len(self._contents))
+
+
+def _numbers(value: Any) -> Numbers | None:
+    """The whole numbers of a count, as a number, in digits or as a list of numbers.
+
+    >>> _numbers("7"), _numbers("[0, 7]"), _numbers("07")
+    ((7,), (0, 7), None)
+    """
+    if type(value) is str and len(value) < _LONGEST_COUNT and value[:1] + value[-1:] in _BRACKETS:
+        value = [part.strip() for part in value[1:-1].split(",")]
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    numbers = tuple(number for part in parts if (number := _whole(part)) is not None)
+    return numbers if numbers and len(numbers) == len(parts) else None
+
+
+def _follows(numbers: Numbers, last: Numbers, first: Numbers) -> bool:
+    """Whether numbers are the next ones of a count, as are (1, 0) after (0, 9)."""
+    if len(numbers) != len(last):
+        return False
+    place = next(
+        (at for at, pair in enumerate(zip(numbers, last, strict=True)) if pair[0] != pair[1]), -1
+    )
+    return place >= 0 and numbers[place:] == (last[place] + 1, *first[place + 1 :])
 
 
 def _whole(value: Any) -> int | None:

@@ -171,7 +171,7 @@ class ItemReader:
         if len(only) != 1 or "." in only[0] or only[0] in fields.ignore or fields.key is not None:
             return None
         name = name_of(only[0])
-        tells = name.marks or name.state or name.is_id
+        tells = name.marks or name.state or name.shortest_id
         return None if tells or type(self.scheme) is not Shingles else name
 
     def _read_prose(self, item: Mapping[str, Any], name: Name) -> tuple[str, ItemContent] | None:

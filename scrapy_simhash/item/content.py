@@ -26,14 +26,13 @@ from scrapy_simhash.item.urls import (
     same_site,
     site,
 )
-from scrapy_simhash.item.values import SHOWN, Printed, flat, read_fields
+from scrapy_simhash.item.values import SHOWN, Printed, flat, is_missing, read_fields
 
 # Seconds by which clocks may differ.
 _SLACK = 60.0
 # Characters of a value in which tags do not matter.
 _SHORT = 64
 _TEXTS = (str, Printed)
-_EMPTY = (None, "", b"")
 # The fields of a file from Scrapy's media pipelines; only the checksum is the file's own.
 _MEDIA = {"checksum", "path", "status", "url"}
 # Spaces in a value that may be a single fact.
@@ -264,7 +263,8 @@ class _FieldReader:
     def drop_ids_of(self, url: str) -> None:
         """Drop ids that the URL has, and hashes of the URL of the item or its page."""
         for name, value in [*self.kept.items()]:
-            is_in = name_of(name).is_id and type(value) in (int, str) and is_in_url(str(value), url)
+            least = name_of(name).shortest_id if type(value) in (int, str) else 0
+            is_in = least and len(str(value)) >= least and is_in_url(str(value), url)
             if is_in or is_hash_of(value, (url, self.page_url)):
                 for fields in (self.kept, self.facts, self.shown):
                     fields.pop(name, None)
@@ -301,7 +301,7 @@ class _FieldReader:
                 keys -= _MEDIA - {"checksum"}
             kept_items = ((key, self.keep(f"{name.text}.{key}", value[key])) for key in keys)
             return {key: kept for key, kept in kept_items if kept is not None} or None
-        if value in _EMPTY or self._is_of_crawl(name, value):
+        if is_missing(value) or self._is_of_crawl(name, value):
             return None
         if kind is not str:
             return value

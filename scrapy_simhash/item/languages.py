@@ -36,14 +36,14 @@ def any_of(words: Iterable[str]) -> str:
     return "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in ends.items())
 
 
-def ago(*languages: str, weeks: bool = True) -> set[str]:
+def ago(*languages: str) -> set[str]:
     """What follows the number of a time relative to the download, such as " hours ago".
 
-    For Korean these are regular expressions. Weeks and months may be left out.
+    For Korean these are regular expressions.
     """
     return {
         f"{unit}{' ?' if language == 'ko' else ' ' * (language in SPACED)}{word}".strip()
         for language in languages or SPACED
-        for unit in phrases("units", language) | phrases("weeks" if weeks else "", language) or {""}
+        for unit in phrases("units", language) or {""}
         for word in phrases("ago", language)
     }

@@ -110,7 +110,12 @@ _SILENT = listed(
     "image images logo mainimage thumbnail thumbnailurl url videos"
 )
 _SILENT_METADATA = {"probability", "validationmessages"}
-_IDS = {"guid", "id", "slug", "uid", "uuid"}
+# The fewest characters of a value that is an id if the URL has it, by the last word of a name: a
+# number of fewer may be that of a chapter, or of a house.
+_IDS = {
+    **dict.fromkeys(("guid", "id", "slug", "uid", "uuid"), 1),
+    **dict.fromkeys(("number", "no", "nr", "num", "nummer", "numero", "número", "номер"), 5),
+}
 _RATINGS = {"rating", "ratings", "ratingvalue", "stars", "评分"}
 _URLS = {"href", "hrefs", "link", "links", "permalink", "src", "uri", "url", "urls"}
 
@@ -125,14 +130,14 @@ class Name:
             fact of a page.
         marks: what the name tells about its value.
         state: tells which values are a state of the item; None if none is.
-        is_id: whether it is an id, or a part of the item's URL.
+        shortest_id: the fewest characters of an id that the item's URL has; 0 if it holds none.
     """
 
     text: str
     key: int
     marks: frozenset[Mark]
     state: IsValue | None
-    is_id: bool
+    shortest_id: int
 
 
 @lru_cache(maxsize=1 << 14)  # more names than are read of an item, which reads each of them often
@@ -163,7 +168,7 @@ def name_of(text: str) -> Name:
         key=int.from_bytes(digest, "little") >> 1 | joined.startswith("page:") << 31,
         marks=frozenset(marks | {mark for mark, holds in tests.items() if holds}),
         state=state_of(plain),
-        is_id=not _IDS.isdisjoint(words[-1:]),
+        shortest_id=_IDS.get(words[-1], 0) if words else 0,
     )
 
 

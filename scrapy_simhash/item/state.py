@@ -79,7 +79,7 @@ _ONLINE = re.compile(rf"(?<!\w)(?:{pattern('online')})(?!\w)[^.!?]{{0,80}}$", re
 _ONLINE_BEHIND = re.compile(rf"(?i: (?:(?:are|sind) )?(?:{pattern('online')})(?!\w))")
 # A word with a capital, as in "iPhone 12".
 _NAME = re.compile(r"(?<!\w)(?=[^\WA-Z]*[A-Z])\w++ $")
-_UNITS = phrases("units") | phrases("weeks")
+_UNITS = phrases("units")
 _SINCE = phrases("since")
 _AGO = ago()
 _TIMES = phrases("times")

@@ -83,8 +83,8 @@ _RECENT = 600.0
 _MANY = r"(?:\d{1,3}|an?|one|eine[mnr]?|une?|una)"
 _AGO = re.compile(
     rf"(?:(?:posted|published|updated|about|{pattern('changed')}) )*+(?:"
-    rf"(?:{_MANY} ?)?(?:{any_of(ago(weeks=False))})"
-    rf"|{_MANY} ?(?:{any_of(ago(*UNSPACED, weeks=False))})"
+    rf"(?:{_MANY} ?)?(?:{any_of(ago())})"
+    rf"|{_MANY} ?(?:{any_of(ago(*UNSPACED))})"
     rf"|(?:{pattern('since')}) {_MANY} ?(?:{pattern('units')})\.?"
     r"|just now|gerade eben|刚刚|刚才)"
 )

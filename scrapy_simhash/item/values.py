@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -17,6 +18,12 @@ from typing import Any, NamedTuple
 MAX_DEPTH = 16
 #: Values that are read, on all levels: at most 50 ms of work. The others are read as a digest.
 MAX_VALUES = 10_000
+
+_EMPTY = (None, b"")
+# Texts that stand for no value: those that pandas reads so, and dashes.
+_MISSING = frozenset(
+    ("", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "-", "–", "—")
+)
 
 #: The name of the digest of the values beyond `MAX_VALUES`.
 REST = "(rest)"
@@ -75,6 +82,13 @@ def read_fields(item: Any) -> ReadFields:
     copier = _Copier()
     tree = copier.copy(item, 0)
     return ReadFields(tree if isinstance(tree, dict) else {}, frozenset(copier.unread))
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none, such as "", "NaN" or "-"."""
+    if type(value) is str:
+        return value in _MISSING
+    return value in _EMPTY or (type(value) is float and math.isnan(value))
 
 
 def flat(tree: Mapping[str, Any]) -> dict[str, Any]:

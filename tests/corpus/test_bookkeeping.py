@@ -64,6 +64,16 @@ def test_the_names_beyond_those_that_are_compared_are_not_looked_at(find):
         assert find(items) == expected
 
 
+@pytest.mark.parametrize("written", ["[{}, {}]", "({},{})"])
+def test_a_list_of_numbers_counts_the_items_level_by_level(find, written):
+    places = [(page, row) for page in range(2) for row in range(3)]
+    for make in (written.format, lambda *numbers: [*numbers]):
+        assert find([{"id": make(*place), "text": "a"} for place in places]) == ((), ("id",))
+        back = [{"id": make(*place), "text": "a"} for place in [*places, (1, 1)]]
+        assert find(back) == NOTHING
+    assert find([{"id": written.format(7, n % 2), "text": "a"} for n in range(6)]) == NOTHING
+
+
 def test_an_index_begins_again_where_a_data_frame_was_appended_and_in_each_file(find):
     items = [{"index": n % 3, "id": n + 1, "text": "a"} for n in range(6)]
     assert find(items) == (("index",), ("id",))
