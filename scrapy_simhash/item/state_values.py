@@ -94,13 +94,17 @@ def _is_any(text: str, is_date: bool) -> bool:
     return True
 
 
-def _names(*kinds: str) -> str:
-    """A regular expression that matches the words of a field with such a name."""
-    words = (word for kind in kinds for word in phrases(kind))
-    return any_of({"_".join(_LETTERS.findall(word)) for word in words})
+def _words(*kinds: str) -> set[str]:
+    """The phrases of these kinds as they stand in names, with "_" between words."""
+    return {"_".join(_LETTERS.findall(word)) for kind in kinds for word in phrases(kind)}
 
 
-_LISTED_CJK = f"(?:{pattern('counted', *UNSPACED)})(?:次数|次數|人数|人數|数|數|数量|量|수)?_$"
+_COUNTED = _words("counted", "labels", "alone")
+# What may also be a part of an item, or its number: only beside a word for a count.
+_SINGULAR = {word.removesuffix("s") for word in _COUNTED | _words("named")}
+_WITH_COUNT = any_of(_COUNTED | _words("named") | _SINGULAR)
+_COUNT = any_of(_words("count"))
+_COUNTED_CJK = f"(?:{pattern('counted', *UNSPACED)})(?:次数|次數|人数|人數|数|數|数量|量|수)?_$"
 _STOCK = "_(?:stock|inventory|lagerbestand)_(?!code|no_|number|symbol|exchange)|库存"
 # What matches the last part of a name, with "_" around its words.
 _STATES: list[tuple[re.Pattern[str], IsValue]] = [
@@ -108,10 +112,9 @@ _STATES: list[tuple[re.Pattern[str], IsValue]] = [
     for names, is_value in (
         (
             (
-                f"_(?:{_names('counted', 'labels', 'alone')})(?:_(?:number|times|total))?_$"
-                f"|次数|{_LISTED_CJK}"
-                "|_(?:answer|comment|dislike|(?:user_?)?interaction|like|rating|review|share|view"
-                r"|(?:up|down)?vote)s?_?counts?_$"
+                f"_(?:{any_of(_COUNTED)})(?:_(?:number|times|total))?_$"
+                f"|_(?:{_WITH_COUNT})s?_?(?:{_COUNT})_$|_(?:{_COUNT})_?(?:of_)?(?:{_WITH_COUNT})_$"
+                f"|次数|{_COUNTED_CJK}"
             ),
             _is_count,
         ),
@@ -119,14 +122,17 @@ _STATES: list[tuple[re.Pattern[str], IsValue]] = [
             (
                 "modif(?!ication_$)|updat(?!es)|last_?(?:edit|mod|post|seen|visit|activity)|_edited_"
                 "|_changed_|geändert|aktualisier|actualiza|更新|修改"
-                f"|_(?:{_names('changed')})_$"
+                f"|_(?:{any_of(_words('changed'))})_$"
                 f"|(?:{pattern('changed', *UNSPACED)})_$"
             ),
             _is_change,
         ),
         ("_online_", _is_online),
         (
-            "^_(?:position|rank|ranking|row_?(?:id|index|no|nr|num|number))_$|排名|序号|序號|行号",
+            (
+                "^_(?:offset|page|position|rank|ranking|row_?id"
+                "|(?:page|row)_?(?:index|no|nr|num|number))_$|排名|序号|序號|行号|页码"
+            ),
             _is_place,
         ),
         ("^_(?:average_)?(?:ratings?|stars)(?:_value)?_$|评分", _is_rating),

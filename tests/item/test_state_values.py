@@ -27,7 +27,7 @@ CHANGES = [
     "更新时间",
     "обновлено",
 ]
-PLACES = ["position", "rank", "ranking", "row_number", "排名"]
+PLACES = ["position", "rank", "ranking", "row_number", "排名", "page", "page_no", "offset"]
 RATINGS = ["rating", "stars", "average_rating", "ratingValue", "评分"]
 STOCKS = ["stock", "inventory", "lagerbestand", "库存"]
 COUNTS = [
@@ -44,6 +44,21 @@ COUNTS = [
         "sold",
     ),
     *(word.replace(" ", "_") for _, word in COUNTED),
+    *("followers_count", "downloadCount", "sold_count", "applicants_count", "retweet_count"),
+    *("plays", "playcount", "stargazers_count", "members", "num_like", "Kommentaranzahl"),
+    *("Besucherzahl", "nombre_de_vues", "количество_просмотров", "yorum_sayısı", "liczba_ocen"),
+    *(
+        f"{word}_{count}".replace(" ", "_")
+        for language in LANGUAGES
+        for word in phrases("counted", language) | phrases("named", language)
+        for count in phrases("count", language)
+    ),
+]
+#: What an item has, or is: a number of them is no state.
+NUMBERS = [
+    *("word_count", "page_count", "pages", "bedroom_count", "num_rooms", "nb_pieces", "count"),
+    *("chapter_number", "post_number", "comment_id", "member_id", "page_id", "numberOfPages"),
+    *("seats", "anzahl_zimmer", "liczba_pokoi", "количество_комнат", "页数", "字数", "房间数"),
 ]
 #: What is no count, though there is a number in it, or a word for none.
 TEXTS = [
@@ -96,6 +111,11 @@ def test_a_number_is_a_count(name: str) -> None:
         "~12",
     )
     assert [value for value in values if not is_state(name, value)] == []
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_of_what_an_item_has_is_no_count(name: str) -> None:
+    assert not is_state(name, 17)
 
 
 @pytest.mark.parametrize(("language", "word"), COUNTED)
