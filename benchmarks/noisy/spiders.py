@@ -1,9 +1,11 @@
-"""Seven spiders: what each makes of a page. See :data:`SPIDERS`."""
+"""Eight spiders: what each makes of a page. See :data:`SPIDERS`."""
 
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable
+from hashlib import md5
 from typing import Any, NamedTuple
 
 from scrapy.http import HtmlResponse
@@ -142,6 +144,28 @@ def rich(seen: Seen) -> Item:
     return clean(seen) | {"rank": seen.rank} | more
 
 
+_FILE = re.compile(r"\.(?:pdf|docx?|xlsx?|zip|mp3)$", re.IGNORECASE)
+
+
+def stored(seen: Seen) -> Item:
+    """S: like A, with all else that people store: ids, hashes, links, files, ratings, places."""
+    url, css = seen.url, seen.within.css
+    words = re.findall(r"[\w-]+", url)
+    links = [seen.response.urljoin(link) for link in css("a::attr(href)").getall()]
+    return clean(seen) | {
+        "id": next(filter(str.isdigit, reversed(words)), words[-1]),
+        "url_md5": md5(url.encode()).hexdigest(),
+        "links": links,
+        "image_urls": [seen.response.urljoin(src) for src in css("img::attr(src)").getall()],
+        "file_urls": [link for link in links if _FILE.search(link)],
+        "rating": 3 + seen.rank % 20 / 10,
+        "votes": 3 * seen.rank,
+        "page": 1 + seen.rank // 10,
+        "sku": seen.find("number"),
+        "scraped_at": _now(),
+    }
+
+
 #: The spiders by the letters that the table gives them.
 SPIDERS: dict[str, Spider] = {
     "A": clean,
@@ -151,4 +175,5 @@ SPIDERS: dict[str, Spider] = {
     "C": everything,
     "P": paragraphs,
     "R": rich,
+    "S": stored,
 }

@@ -20,6 +20,9 @@ def _nothing(*_: Any) -> tuple[()]:
 PARTS: dict[str, tuple[str, Any]] = {
     "state in fields": ("item.names:state_of", lambda name: None),
     "state in texts": ("item.state:_without", lambda text, *_: text),
+    "ids": ("item.content:_FieldReader.drop_ids_of", _nothing),
+    "links": ("item.content:links_elsewhere", lambda *_: set[str]()),
+    "files": ("item.folding:file_of", lambda *_: ""),
     "rows": ("text.page_facts:PageFacts.rows", {}),
     "times": ("text.page_facts:_time", lambda *_: ""),
     "days": ("text.page_facts:_days_and_prices", _nothing),

@@ -29,8 +29,9 @@ LONGEST_VALUE = 8192
 OWN_NAMES = ("url", "link", "href", "permalink")
 # Words in the names of fields whose URLs lead elsewhere.
 _ELSEWHERE = re.compile(
-    r"author|avatar|base|brand|canonical|category|company|home|icon|image|img|logo|next|parent|"
-    r"photo|picture|prev|publisher|refer|seller|shop|site|source|src|store|thumb|user|video|audio",
+    r"attach|author|avatar|base|brand|canonical|category|company|document|download|file|home|icon|"
+    r"image|img|logo|next|parent|photo|picture|prev|publisher|refer|seller|shop|site|source|src|"
+    r"store|thumb|user|video|audio",
     re.IGNORECASE,
 )
 # URLs with a host, or with a path from the root.

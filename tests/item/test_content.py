@@ -258,6 +258,8 @@ def test_names_are_given_as_a_list(option: str) -> None:
         ({"photo_url": "https://a.example/1"}, None),
         ({"file": "https://a.example/1.webp?w=3"}, None),
         ({"author_link": "https://a.example/ann"}, None),
+        ({"url": PAGE, "file_urls": ["https://shop.example/files/1.pdf"]}, None),
+        ({"attachment": "https://a.example/download?id=7"}, None),
         ({"author": {"url": "https://a.example/ann"}}, None),
         ({"urls": ["https://a.example/1", "https://a.example/2"]}, None),
         ({"text": "see https://a.example/1"}, None),
