@@ -107,7 +107,8 @@ static int find_boilerplate(Page *page)
         int is_menu = 2 * (stop->links - start->links) > stop->width - start->width;
         Py_ssize_t whole = span->mark && plain < NOTE ? last->width : last->plain;
         double share = span->mark == FOOTER ? FOOTER_SHARE : MARKED_SHARE;
-        int is_small = (double)plain < share * (double)whole;
+        int is_dialog = span->mark == DIALOG && last->plain - plain >= STORY;
+        int is_small = is_dialog || (double)plain < share * (double)whole;
         span->is_boilerplate = (span->mark || is_menu) && is_small;
         span->is_large = !is_small && is_comments(page, span);
         has_large |= span->is_large;

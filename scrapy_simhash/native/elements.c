@@ -1,4 +1,4 @@
-/* The elements of a page that may hold facts, which Python reads: text.markup.find_elements, and
+/* The elements of a page that may hold facts, which Python reads: text.markup._find_elements, and
  * text.page_facts._leaves.
  *
  * Making the object of an element runs Python. The object keeps the element alive, from which the

@@ -1,4 +1,4 @@
-/* Tables of names, and what class, id and style mark an element as: text.blocks.mark_of. */
+/* Tables of names, and what class, id and style mark an element as: text.blocks.marking_of. */
 
 #include "tree.h"
 
@@ -76,10 +76,9 @@ static int mark_of_name(const Table *words, const char *name)
         unsigned slot = slot_of(words, word, length, hash);
         if (!words->lengths[slot])
             continue;
-        if (words->numbers[slot] == COMMENT)
-            return COMMENTS;
         if (words->numbers[slot] != SLUG) {
-            int mark = words->numbers[slot] == AT_END ? FOOTER : MARKED;
+            static const int marks[] = {MARKED, UNMARKED, COMMENTS, FOOTER, DIALOG};
+            int mark = marks[words->numbers[slot] % 5];
             found = mark > found ? mark : found;
             continue;
         }

@@ -92,8 +92,14 @@ static void add_span(Walk *walk, const Node *element, Py_ssize_t start, int kind
         const char *names[] = {value_of(element, "class", is_odd), value_of(element, "id", is_odd)};
         int is_sidebar = (names[0] && !strcmp(names[0], "sidebar")) ||
                          (names[1] && !strcmp(names[1], "sidebar"));
-        span.mark = mark_of(walk->words, names, value_of(element, "style", is_odd),
-                            is_sidebar && is_docbook(walk, element));
+        const char *role = value_of(element, "role", is_odd);
+        const char *modal = value_of(element, "aria-modal", is_odd);
+        if ((modal && !strcmp(modal, "true")) ||
+            (role && (!strcmp(role, "dialog") || !strcmp(role, "alertdialog"))))
+            span.mark = DIALOG;
+        else
+            span.mark = mark_of(walk->words, names, value_of(element, "style", is_odd),
+                                is_sidebar && is_docbook(walk, element));
     }
     append(&walk->spans, &span, sizeof span);
 }

@@ -63,8 +63,8 @@ int add_to_line(Line *line, Buffer *text, const char *content);
 
 /* As in text/blocks.py; kinds of blocks follow BLOCK. */
 enum { INLINE, SPACE, LINK, SKIP, BLOCK, BESIDE, LEAF, PARAGRAPH, HEADING };
-enum { CHROME, SLUG, COMMENT, AT_END };
-enum { UNMARKED, MARKED, FOOTER, COMMENTS };
+enum { CHROME, SLUG, COMMENT, AT_END, CONSENT };
+enum { UNMARKED, MARKED, FOOTER, COMMENTS, DIALOG };
 
 /* A block. */
 typedef struct {
@@ -111,7 +111,7 @@ void walk_skipped(Walk *walk, const Table *visible);
 
 void free_walk(Walk *walk);
 
-/* text.blocks.mark_of a class and an id, and a style; NULL where there is none. */
+/* What a class and an id, and a style mark, as text.blocks.marking_of; NULL where there is none. */
 int mark_of(const Table *words, const char *names[2], const char *style, int is_docbook);
 
 #endif

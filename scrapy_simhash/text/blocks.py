@@ -38,12 +38,13 @@ class Action(IntEnum):
 
 
 class Marking(IntEnum):
-    """What the name or the style of an element marks it as."""
+    """What the name, the role or the style of an element marks it as."""
 
     NOTHING = 0
     BOILERPLATE = 1
     FOOTER = 2
     COMMENTS = 3
+    DIALOG = 4
 
 
 _INVISIBLE = listed(
@@ -120,6 +121,12 @@ _COMMENTS = listed(
     "comment commentarea commentblock commentbody commentbox commentlist commentpost comments "
     "commenttext commentthread readercomments usercomments"
 )
+# The roles of dialogs, and words in the ids of consent tools.
+_DIALOGS = {"alertdialog", "dialog"}
+_CONSENT_TOOLS = listed(
+    "axeptio borlabs cmplz cookiebot cookieconsent cookiescript didomi iubenda klaro onetrust "
+    "osano tarteaucitron truste usercentrics"
+)
 # The class of the posts on Blogger, where all other widgets are boilerplate.
 _POSTS = "widget Blog"
 # WordPress adds the names of categories and tags, each as one word, to the class of an article.
@@ -131,8 +138,8 @@ _NAME_LENGTH = 256
 # Characters of a style that are read.
 _STYLE_LENGTH = 1024
 #: For the compiled core: the actions of tags on a page, on a page with little text, and inside
-#: skipped elements; and the words of names, with 1 for those that begin a slug, 2 for comments and
-#: 3 for footers.
+#: skipped elements; and the words of names, with 1 for those that begin a slug, 2 for comments,
+#: 3 for footers and 4 for consent tools.
 RULES = (
     *(actions.packed for actions in (CONTENT, RESCUE, VISIBLE)),
     packed(
@@ -141,6 +148,7 @@ RULES = (
             **dict.fromkeys(_SLUGS, 1),
             **dict.fromkeys(sorted(_COMMENTS), 2),
             **dict.fromkeys(sorted(_FOOTERS), 3),
+            **dict.fromkeys(sorted(_CONSENT_TOOLS), 4),
         }
     ),
 )
@@ -245,6 +253,8 @@ def width(text: str) -> int:
 @lru_cache(maxsize=8192)
 def _marking_of_name(name: str) -> Marking:
     words = set(map(str.lower, _WORDS.findall(name)))
+    if not _CONSENT_TOOLS.isdisjoint(words):
+        return Marking.DIALOG
     if not _COMMENTS.isdisjoint(words):
         return Marking.COMMENTS
     if not _FOOTERS.isdisjoint(words):
@@ -253,7 +263,9 @@ def _marking_of_name(name: str) -> Marking:
 
 
 def marking_of(element: HtmlElement) -> Marking:
-    """What the name or the style of an element marks it as."""
+    """What the name, the role or the style of an element marks it as."""
+    if element.get("role") in _DIALOGS or element.get("aria-modal") == "true":
+        return Marking.DIALOG
     marking = Marking.NOTHING
     for name in (element.get("class"), element.get("id")):
         if name and name != _POSTS and (of_name := _marking_of_name(name[:_NAME_LENGTH])):

@@ -3,7 +3,7 @@
 The tree is cut into blocks of text, and each block is scored by its length and its share of links.
 The main text is the text of one element: of the elements with most of the best score, the one whose
 score is spread most widely over its parts. There are no stop words and no model, so all languages
-are treated alike. Weak spots: dialogs and comments without a telltale name, on short pages; a
+are treated alike. Weak spots: dialogs and comments without a telltale mark, on short pages; a
 caption or date line inside the element of the article; and a part of an article that stands beside
 the element with the rest.
 
@@ -47,7 +47,8 @@ _NOTE = 400  # with so little text beside a list of links, the links count as te
 # Elements with larger shares of the page's text are no boilerplate, whatever their names are.
 _MARKED_SHARE = 0.4
 _FOOTER_SHARE = 0.6
-_STORY = 400  # prose before comments that makes them comments on it: about 64 words
+# Text before comments, or beside a dialog, that makes them boilerplate: about 64 words.
+_STORY = 400
 _LITTLE = 200  # a text with less is no article
 _LITTLE_SHARE = 0.25  # neither is a text with a smaller share of the page
 _SHORT = 500  # a shorter text is only a piece of the article
@@ -260,7 +261,9 @@ def _boilerplate(
         is_menu = 2 * (links[stop] - links[start]) > widths[stop] - widths[start]
         # Even without other text a footer is one, and even with nothing else a page is no menu.
         page = widths[-1] if marking and text < _NOTE else sums[-1]
-        if text >= (_FOOTER_SHARE if marking == Marking.FOOTER else _MARKED_SHARE) * page:
+        is_dialog = marking == Marking.DIALOG and sums[-1] - text >= _STORY
+        share = _FOOTER_SHARE if marking == Marking.FOOTER else _MARKED_SHARE
+        if text >= share * page and not is_dialog:
             if _is_comments(len(blocks), span):
                 long_comments.append(span)
         elif marking or is_menu:

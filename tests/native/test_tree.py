@@ -56,11 +56,13 @@ values = st.sampled_from(
     [
         *("", "menu", "nav left", "sidebar", "titlepage", "tag-nav", "display:none", "ÄÖ 中"),
         *("a" * 400, "comments", "nav comment", "footer", "nav footer", "widget Blog"),
+        *("dialog", "alertdialog", "onetrust-banner nav"),
     ]
 )
 attributes = st.lists(
     st.tuples(
-        st.sampled_from(["class", "id", "style", "CLASS", "x:class", "name", "href"]), values
+        st.sampled_from(["class", "id", "style", "CLASS", "x:class", "name", "href", "role"]),
+        values,
     ),
     max_size=3,
 ).map(lambda pairs: "".join(f' {name}="{value}"' for name, value in pairs))
@@ -177,6 +179,7 @@ def story_with(attribute, value):
         "<main><p>{}</main><div><p>{}</div><ul><li><a>{}</a><li><a>{}</a></ul>",
         "<main><p>{}<h2>{}</h2><div>{}<a>{}</a></div></main><footer>footer</footer>",
         "<div class=nav>{}</div><main><div><p>{}<p>{}</div><form>{}</form></main>",
+        "<div role=dialog>{}</div><p>{}<div aria-modal=true>{}<p id=didomi-host>{}</div>",
         "<aside><p>{}</aside><p><a>{}</a><p>{}<h3>{}</h3>",
         "<aside><div><p>{}</div><p>{}</aside><p>{}<a>{}</a>",
         "<div class=nav>{}</div><main><p>{}</main><p><a>{}</a><a>{}</a>",

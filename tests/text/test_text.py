@@ -125,6 +125,20 @@ def test_marked_element_with_most_of_the_text_is_kept() -> None:
     assert page_text(page).splitlines()[:4] == ENGLISH
 
 
+DIALOGS = ["role=dialog", "role=alertdialog aria-modal=true", "id=onetrust-consent-sdk"]
+
+
+@pytest.mark.parametrize("attributes", DIALOGS)
+def test_a_dialog_is_left_out_however_long_it_is(attributes: str) -> None:
+    extra = f"<div {attributes}>{paragraphs(OTHER * 4)}</div>"
+    assert (
+        page_text(f"<body>{extra}<div>{paragraphs(ENGLISH * 2)}</div>").splitlines() == ENGLISH * 2
+    )
+    # A page that is opened in a dialog has little beside it.
+    story = f"<div {attributes}>{paragraphs(ENGLISH)}</div>"
+    assert page_text(f"<body>{story}<p>{OTHER[0]}</p>").splitlines()[:4] == ENGLISH
+
+
 @pytest.mark.parametrize(("name", "is_left_out"), [("footer", True), ("sidebar", False)])
 def test_footer_may_have_nearly_as_much_text_as_the_article(name: str, is_left_out: bool) -> None:
     extra = f'<div class="{name}"><p>{" ".join(OTHER[:3])}</p></div>'
