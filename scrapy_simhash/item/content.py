@@ -320,6 +320,8 @@ class _FieldReader:
             self.has_page_url |= is_of_page
             return is_of_page
         marks = name.marks
+        if "download" in marks:
+            return True
         if "fetched" in marks:
             return is_moment(value)
         dated = "dated" in marks or name.state is not None

@@ -10,6 +10,7 @@ from typing import Any
 
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.folding import Folded, fold
+from scrapy_simhash.item.links import unsigned
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.urls import OWN_NAMES, host_of, is_url, site
 from scrapy_simhash.item.values import Printed
@@ -69,9 +70,10 @@ def digest_of(
     parts = dict[str, str]()
     for name, value in fields.items():
         if type(value) is not list:
-            parts[name] = _scalar(value, facts.get(name))
+            is_elsewhere = type(value) is str and "?" in value and name.casefold() not in OWN_NAMES
+            parts[name] = _scalar(unsigned(value) if is_elsewhere else value, facts.get(name))
         elif name in links:  # faster; hundreds of URLs are common
-            texts = sorted(links[name])
+            texts = sorted({unsigned(link) if "?" in link else link for link in links[name]})
             parts[name] = f"t({','.join(map(str, map(len, texts)))}:{''.join(texts)})"
             is_other = (type(inner) is not str or inner not in links[name] for inner in value)
             if others := list(compress(value, is_other)):

@@ -34,6 +34,15 @@ _LINKS = re.compile(
 )
 
 
+# Parameters of the signatures of URLs that expire, and all that belong to such a signature.
+_SIGNATURE = re.compile(r"(?:.*[-_])?(?:signature|sig|hmac|token|jwt)", re.IGNORECASE)
+_OF_SIGNATURE = re.compile(
+    rf"{_SIGNATURE.pattern}|x-(?:amz|goog|oss|cos)-.*|exp(?:ires?|iry)?|key-pair-id|policy"
+    "|(?:aws|google|oss)access(?:key)?id|s[eprtv]",
+    re.IGNORECASE,
+)
+
+
 # The links of recent lists, by whether these have names of URLs: a site has the same on each page.
 _KNOWN = (set[str](), set[str]())
 _MOST_KNOWN = 8192
@@ -80,6 +89,24 @@ def file_of(name: Name, url: str) -> str:
     if match := _DOWNLOAD.match(url):
         return match[1]
     if _FILES.search(name.text) and not MEDIA.search(url):
-        path = place(url).rstrip("?")
+        path = place(unsigned(url)).rstrip("?")
         return path[path.find("/") :] if "/" in path else path
     return ""
+
+
+def unsigned(url: str) -> str:
+    """A URL without the signature by which it expires.
+
+    >>> unsigned("https://cdn.example/7.jpg?w=640&Expires=1700000000&Signature=mVq")
+    'https://cdn.example/7.jpg?w=640'
+    """
+    path, _, query = url.partition("?")
+    parts = [(part, part.partition("=")[0]) for part in query.split("&")]
+    if not any(_SIGNATURE.fullmatch(name) for _, name in parts):
+        return url
+    return "?".join(
+        filter(
+            None,
+            [path, "&".join(part for part, name in parts if not _OF_SIGNATURE.fullmatch(name))],
+        )
+    )

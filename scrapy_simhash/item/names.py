@@ -21,6 +21,7 @@ Mark = Literal[
     "canonical",  # the canonical URL, if it is a URL
     "code",  # a code
     "dated",  # a date
+    "download",  # what Scrapy tells about the download
     "fetched",  # the time of a download, if it is a time
     "language",  # the code of a language
     "no_amount",  # no amount, even if it is a number
@@ -97,6 +98,10 @@ _LAST: dict[Mark, set[str]] = {
     "language": {"hreflang", "inlanguage", "lang", "language", "languagecode", "locale", "语言"},
     "published": _PUBLISHED,
     "dated": _PUBLISHED,
+    "download": listed(
+        "cookiejar downloadlatency downloadslot downloadtimeout maxretrytimes redirecttimes "
+        "redirecturls retrytimes"
+    ),
     "fetched": listed("accessdate checkedat datedownloaded discoveredat lastchecked lastcheckedat"),
     "section": listed(
         "categories category channel collection ressort rubric rubrik section subcategory tag tags "

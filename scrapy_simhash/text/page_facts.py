@@ -23,6 +23,7 @@ from lxml.html import HtmlElement
 
 from scrapy_simhash.item.facts import ROW
 from scrapy_simhash.item.numbers import amount
+from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.state_values import state_of
 from scrapy_simhash.item.times import may_be_date, read_date
 from scrapy_simhash.text import markup as marked
@@ -216,7 +217,7 @@ def _days_and_prices(heading: HtmlElement, surroundings: Surroundings) -> Iterat
         text = element.text
         if not text or len(text) > _ALONE_LENGTH or not _DIGIT.search(text):
             continue
-        folded = short(text).casefold()
+        folded = short(without_state(text)).casefold()  # without a day of change
         date = read_date(folded) if may_be_date(folded) else None
         is_day = date is not None and date.days and date.year
         if not is_day and amount(folded, expected=False) is None:

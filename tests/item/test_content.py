@@ -318,6 +318,31 @@ def test_a_url_tells_a_keyed_item_from_none_but_those_of_a_different_site(
     assert digest({"sku": "7", "link": away}, away) != one
 
 
+SIGNED = "https://cdn.example/7.jpg?w=640&Expires={0}&Key-Pair-Id=K1&Signature=m{0}"
+STORED = "https://s3.example/a.jpg?X-Amz-Date={0}&X-Amz-Expires=60&X-Amz-Signature=f{0}"
+
+
+@pytest.mark.parametrize("url", [SIGNED, STORED, "/v?id=7&access_token=t{0}", "/v?token={0}&v=1"])
+def test_a_signature_of_a_link_is_none_of_an_item(url: str) -> None:
+    def digest(*given: str) -> bytes | None:
+        links = [one for one in given for one in (one, "https://a.example/")]
+        return read(
+            {"name": "Ann", "photo_url": given[0], "links": links, "file_url": given[0]}
+        ).digest
+
+    assert digest(url.format(1)) == digest(url.format(2)) != digest(url.format(1) + "&size=9")
+    # An item may be known by such a parameter.
+    own = ({"name": "Ann", "url": f"https://shop.example/p/2?token={n}"} for n in (1, 2))
+    assert len({read(item).digest for item in own}) == 2
+    dates = ({"name": "Ann", "photo_url": f"https://a.example/v?id=7&expires={n}"} for n in (1, 2))
+    assert len({read(item).digest for item in dates}) == 2
+
+
+def test_what_scrapy_tells_of_a_download_is_none_of_an_item() -> None:
+    meta = {"download_latency": 0.31, "download_slot": "a.example", "retry_times": 2}
+    assert read({"name": "Ann", "meta": meta, **meta}) == read({"name": "Ann"})
+
+
 def test_equal_items_have_equal_digests_on_any_page() -> None:
     one = read({"name": "Ann", "tags": ["a", "b"], "link": PAGE})
     other = read({"tags": ["b", "a", "a"], "link": "/p/2", "name": "Ann"}, page_url=PAGE[:-1] + "2")

@@ -24,6 +24,7 @@ from scrapy_simhash.item.state import _PUNCTUATION, without_state
         ("deep water 7 Likes kayaker42 August 20, 2019", "20 2019"),  # Discourse
         ("Users browsing this forum: ann_b and 73 guests", ""),
         ("Hits: 1204", ""),
+        ("You are visitor number 48,213", ""),
         ("142 views, 12 March 2021", "12 2021"),
         ("4 replies\n12 likes\n1.2k followers", ""),
         ("Comments (12)", ""),

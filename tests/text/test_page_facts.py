@@ -93,6 +93,7 @@ def test_the_name_of_the_site_in_a_heading_leaves_the_title_alone(title: str, lo
         ("<i>2026年3月5日</i>", "page:day", "2026年3月5日"),
         ("<p>Founded in 1998</p>", "page:day", None),
         ("<p>yesterday</p>", "page:day", None),
+        ("<p>Last updated: 5 March 2026</p>", "page:day", None),
         ("<ul><li><b>£195,000</b></li></ul>", "page:price", None),
         ("<p></p>" * 100 + "<b>£195,000</b>", "page:price", None),
     ],
