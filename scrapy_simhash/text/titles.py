@@ -14,7 +14,7 @@ from scrapy_simhash.text.markup import Markup
 # Between the parts of a title.
 _SEPARATOR = re.compile(" ?[:：|｜_–—·•«»（【] ?| - ")
 # Words that a site may add to its name.
-_BESIDE = frozenset(("the", "mobile", "online", "news"))
+_BESIDE = frozenset(("the", "forum", "mobile", "online", "news"))
 
 
 class Titles(NamedTuple):
@@ -31,7 +31,7 @@ def find_titles(markup: Markup, domain: str = "") -> Titles:
     Many sites put their own name, that of a section and words such as "Print" beside the heading,
     which other views lack. The heading is the first h1 with which a part of the title ends, or else
     the first h1. An h1 that is the last of several parts is the name of the site. Any other title
-    has no last part that is the name of the domain.
+    has no first or last part that is the name of the domain.
     """
     title, headings = markup.title, [pair for pair in markup.headings if pair[1]]
     separators = [*_SEPARATOR.finditer(title)]
@@ -46,14 +46,19 @@ def find_titles(markup: Markup, domain: str = "") -> Titles:
 
 
 def _without_site(title: str, domain: str) -> str:
-    """A title without its last part, if that is the name of the site as in its domain."""
+    """A title without its last or first part, if that is the name of the site as in its domain."""
     name = domain.partition(".")[0].replace("-", "")
-    *_, last = None, *_SEPARATOR.finditer(title)
-    if not name or last is None:
-        return title
-    words = fold(title[last.end() :]).split()
-    without_added = [word for word in words if word not in _BESIDE]
-    return title[: last.start()] if name in ("".join(words), "".join(without_added)) else title
+    separators = [*_SEPARATOR.finditer(title)] if name else []
+    for one in (*separators[-1:], *separators[:1]):
+        for part, rest in (
+            (title[one.end() :], title[: one.start()]),
+            (title[: one.start()], title[one.end() :]),
+        ):
+            words = fold(part).split()
+            without_added = [word for word in words if word not in _BESIDE]
+            if name in ("".join(words), "".join(without_added)):
+                return rest
+    return title
 
 
 @lru_cache(maxsize=64)  # a title is compared with every heading

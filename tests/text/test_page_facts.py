@@ -58,6 +58,7 @@ def test_a_title_of_which_a_part_ends_with_the_heading_is_the_heading(title: str
         ("Goats at sea - Island Post Berlin", "Goats at sea - Island Post Berlin"),
         ("Island Post", "Island Post"),
         ("Goats of the Island Post", "Goats of the Island Post"),
+        ("Island Post Forum - Goats at sea", "Goats at sea"),
     ],
 )
 def test_a_name_of_the_site_as_in_its_domain_is_no_part_of_a_title(title: str, named: str) -> None:
