@@ -70,10 +70,11 @@ def digest_of(
     parts = dict[str, str]()
     for name, value in fields.items():
         if type(value) is not list:
-            is_elsewhere = type(value) is str and "?" in value and name.casefold() not in OWN_NAMES
-            parts[name] = _scalar(unsigned(value) if is_elsewhere else value, facts.get(name))
+            is_link = type(value) is str and "?" in value and is_url(name_of(name), value)
+            is_elsewhere = is_link and name.casefold() not in OWN_NAMES
+            parts[name] = _scalar(unsigned([value])[0] if is_elsewhere else value, facts.get(name))
         elif name in links:  # faster; hundreds of URLs are common
-            texts = sorted({unsigned(link) if "?" in link else link for link in links[name]})
+            texts = sorted({*unsigned(list(links[name]))})
             parts[name] = f"t({','.join(map(str, map(len, texts)))}:{''.join(texts)})"
             is_other = (type(inner) is not str or inner not in links[name] for inner in value)
             if others := list(compress(value, is_other)):

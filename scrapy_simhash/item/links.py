@@ -36,6 +36,7 @@ _LINKS = re.compile(
 
 # Parameters of the signatures of URLs that expire, and all that belong to such a signature.
 _SIGNATURE = re.compile(r"(?:.*[-_])?(?:signature|sig|hmac|token|jwt)", re.IGNORECASE)
+_SIGNS = ("signature", "sig=", "hmac", "token", "jwt")
 _OF_SIGNATURE = re.compile(
     rf"{_SIGNATURE.pattern}|x-(?:amz|goog|oss|cos)-.*|exp(?:ires?|iry)?|key-pair-id|policy"
     "|(?:aws|google|oss)access(?:key)?id|s[eprtv]",
@@ -89,24 +90,26 @@ def file_of(name: Name, url: str) -> str:
     if match := _DOWNLOAD.match(url):
         return match[1]
     if _FILES.search(name.text) and not MEDIA.search(url):
-        path = place(unsigned(url)).rstrip("?")
+        path = place(_unsigned(url)).rstrip("?")
         return path[path.find("/") :] if "/" in path else path
     return ""
 
 
-def unsigned(url: str) -> str:
-    """A URL without the signature by which it expires.
+def unsigned(urls: Sequence[str]) -> Sequence[str]:
+    """URLs without the signatures by which they expire.
 
-    >>> unsigned("https://cdn.example/7.jpg?w=640&Expires=1700000000&Signature=mVq")
-    'https://cdn.example/7.jpg?w=640'
+    >>> unsigned(["https://cdn.example/7.jpg?w=640&Expires=1700000000&Signature=mVq"])
+    ['https://cdn.example/7.jpg?w=640']
     """
+    joined = "".join(urls).lower()  # hardly any page has one
+    may_be_signed = "?" in joined and any(sign in joined for sign in _SIGNS)
+    return [*map(_unsigned, urls)] if may_be_signed else urls
+
+
+def _unsigned(url: str) -> str:
     path, _, query = url.partition("?")
-    parts = [(part, part.partition("=")[0]) for part in query.split("&")]
-    if not any(_SIGNATURE.fullmatch(name) for _, name in parts):
+    parts = {part: part.partition("=")[0] for part in query.split("&")}
+    if not any(map(_SIGNATURE.fullmatch, parts.values())):
         return url
-    return "?".join(
-        filter(
-            None,
-            [path, "&".join(part for part, name in parts if not _OF_SIGNATURE.fullmatch(name))],
-        )
-    )
+    kept = [part for part, name in parts.items() if not _OF_SIGNATURE.fullmatch(name)]
+    return "?".join([path, "&".join(kept)]) if kept else path
