@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from sources import ROOT, trees
@@ -159,3 +160,51 @@ class TestSizes:
                         place = f"{path.relative_to(ROOT)}:{node.lineno}"
                         long.append(f"{place}: {node.name}: {length} lines")
         assert not long, "\n".join(long)
+
+
+#: The modules of the package by the last parts of their names.
+MODULES = {
+    ".".join(names[start:]): ".".join(names)
+    for path in trees()
+    if path.is_relative_to(ROOT / "scrapy_simhash")
+    for names in [path.relative_to(ROOT).with_suffix("").parts]
+    for start in range(1, len(names))
+}
+#: The sources of the compiled core.
+CORE = {path: path.read_text() for path in (ROOT / "scrapy_simhash/native").glob("*.[ch]")}
+
+
+class TestCommentsInC:
+    """What comments of the compiled core name is there."""
+
+    def missing(self, comment: str) -> list[str]:
+        text = re.sub(r"\s+\*?\s*", " ", comment)
+        files = re.findall(r"\b(?:\w+/)*\w+\.(?:py|[ch])\b", text)
+        named = re.findall(r"\b[a-z_]+(?:\.[A-Za-z_]+)+", text)
+        functions = set(re.findall(r"(?<![.\w])core_\w+", text))
+        return [
+            *(one for one in files if not [*(ROOT / "scrapy_simhash").rglob(one)]),
+            *(one for one in functions if not any(f"{one}(" in made for made in CORE.values())),
+            *(
+                one
+                for one in named
+                for module, _, name in [one.rpartition(".")]
+                if name not in ("py", "c", "h", "split")
+                and not hasattr(import_module(MODULES.get(module, "builtins")), name)
+            ),
+        ]
+
+    def test_every_name_is_known(self):
+        assert CORE
+        comments = {
+            comment: path.name
+            for path, source in CORE.items()
+            for comment in re.findall(r"/\*.*?\*/", source, re.DOTALL)
+        }
+        assert [(comments[one], gone) for one in comments if (gone := self.missing(one))] == []
+
+    def test_a_name_that_is_gone_would_be_found(self):
+        names = ["density._score", "text.blocks.walk", "features/tokens.py", "tree.h", "core_page"]
+        assert self.missing(f"/* {' '.join(names)} */") == []
+        gone = ["gone.c", "core_gone", "density._gone"]
+        assert self.missing(f"/* {', '.join(gone)} */") == gone

@@ -255,8 +255,7 @@ def _unicode(label: str) -> str:
         return label
 
 
-# Hosts, parts of a path and parameters that choose not the page, but how it is shown: for printing,
-# on a telephone, in a session, with menus in a different language.
+# What chooses not the page, but how it is shown: for printing, on a telephone, in a session.
 _VIEW = r"(?:amp|druckansicht|mobile|print(?:able|er)?(?:[-_]?(?:friendly|page|version|view))?)"
 _SAME_HOST = re.compile(rf"^(?:www|m|{_VIEW})\.")
 _SAME_PATH = re.compile(

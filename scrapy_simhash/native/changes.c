@@ -317,7 +317,7 @@ static int may_be_reference(const Words *words, Py_ssize_t at)
 }
 
 /* Whether the changes surely replace no passage and no reference and rename nothing, and, then 2,
- * have no number: the methods of changes.Changes. Here ideographs are words, and exchanges the same
+ * have no number: methods of features.changes.Changes. Here ideographs are words, and exchanges the same
  * if their first words are. */
 static int are_harmless(const Words words[2], const Bytes *found)
 {

@@ -257,7 +257,7 @@ static void find_cards(Page *page)
         sums[at].cards = depth += sums[at].changes;
 }
 
-/* density._told of a piece that is kept. */
+/* density._information of a piece that is kept. */
 static Py_ssize_t told(const Page *page, const Piece *piece)
 {
     Py_ssize_t figures = 0, made = score(piece);

@@ -14,7 +14,7 @@
 #define INVISIBLE (1u << 31)
 #define BEYOND (INVISIBLE + 1)
 
-/* How tokens are hashed: see core_shingles. */
+/* How tokens are hashed: see core_sketches. */
 typedef struct {
     uint64_t base, pair;
     Py_ssize_t window;
