@@ -84,6 +84,7 @@ figures: $(READY)
 		for language in en zh; do for pages in "" "--pages $(PAGES)"; do \
 		$(BIN)/python -m benchmarks.corpus --language $$language $$pages --ways here rensa --rounds 5 || exit; \
 		done; done; \
+		$(BIN)/python -m benchmarks.corpus --templates --documents 30000 --ways here rensa --rounds 5 || exit; \
 		$(BIN)/python -m benchmarks.corpus --pages $(PAGES) --processes 2 $(WITH_TEXT_DEDUP)) > benchmarks/corpus.md
 	$(BIN)/python -m benchmarks.hostile > benchmarks/hostile.md
 	(for spider in selectors text none; do \

@@ -4,6 +4,7 @@
     python -m benchmarks.corpus --documents 1000000 --words 160 800 --ways here --processes 2
     python -m benchmarks.corpus --pages pages.tar.xz    # a realistic corpus, see below
     python -m benchmarks.corpus --language zh           # either of them in Chinese
+    python -m benchmarks.corpus --templates --documents 30000   # a harder corpus, see below
     python -m benchmarks.corpus --pages pages.tar.xz --text-dedup PYTHON --rounds 3
     python -m benchmarks.corpus --sketches 10000000     # the decision alone, on made-up sketches
 
@@ -11,7 +12,9 @@ A fifth of the texts are copies of an earlier one, with up to 1.7 % of their wor
 words are made up and evenly spread; or, with --pages, the others are of 50 to 3,000 words, a tenth
 is one template of 300 words with 20 to 200 of its own, and a tenth is Chinese. They are paragraphs
 of the real pages in that archive, whose files are named */en/* and */zh/*; words of the text stand
-in place of a sixth of its words, so that no two originals are similar.
+in place of a sixth of its words, so that no two originals are similar. With --templates the words
+are made up again, and the template has 1,000 words with 2 to 80 of its own in their midst: most of
+those texts are similar, and only what they say tells them apart.
 
 Each tool runs in its own process, reads JSON lines and prints how many it keeps. It reports wall
 time, CPU time of all its processes, their peak memory, with and without mapped files, which the
@@ -75,11 +78,9 @@ def make_corpus(
 ) -> int:
     """Write texts as JSON lines; return how many of them are copies."""
     chance = random.Random(7)
-    letters = "aaeeiioobcdfglmnprst"
-    words = ["".join(chance.choices(letters, k=chance.randint(2, 9))) for _ in range(20_000)]
-    words += map(str, range(50))
+    words = made_up(chance)[language]
     if language == "zh":  # two characters take the bytes of a word
-        words, least, most = [chr(0x4E00 + place) for place in range(3500)], 2 * least, 2 * most
+        least, most = 2 * least, 2 * most
     originals: list[str] = []
     with path.open("w") as file:
         for number in range(count):
@@ -94,14 +95,26 @@ def make_corpus(
     return count // 5
 
 
-def make_realistic(path: Path, count: int, pages: Path, language: str = "en") -> int:
-    """Write texts of real paragraphs as JSON lines; return how many of them are copies.
+def made_up(chance: random.Random) -> dict[str, list[str]]:
+    """Words in two languages."""
+    letters = "aaeeiioobcdfglmnprst"
+    words = ["".join(chance.choices(letters, k=chance.randint(2, 9))) for _ in range(20_000)]
+    return {"en": [*words, *map(str, range(50))], "zh": [chr(0x4E00 + n) for n in range(3500)]}
 
-    A tenth is Chinese, or all.
+
+def make_varied(path: Path, count: int, pages: Path | None, language: str = "en") -> int:
+    """Write texts of all lengths as JSON lines; return how many of them are copies.
+
+    They are real paragraphs or, without pages, of words that are made up, with a template that says
+    less of its own. A tenth is Chinese, or all.
     """
     chance = random.Random(7)
-    paragraphs = paragraphs_of(pages)
-    template = _drawn(chance, paragraphs[language], 300)
+    if pages is not None:
+        drawn, shared, own = partial(_drawn, chance, paragraphs_of(pages)), (300, 0), (20, 200)
+    else:
+        words = made_up(chance)
+        drawn, shared, own = lambda one, k: chance.choices(words[one], k=k), (500, 500), (2, 80)
+    before, behind = (drawn(language, length) for length in shared)
     originals: list[tuple[str, str]] = []
     usual = language
     with path.open("w") as file:
@@ -115,9 +128,8 @@ def make_realistic(path: Path, count: int, pages: Path, language: str = "en") ->
                     text[chance.randrange(len(text))] = chance.choice(text)
             else:
                 length = round(50 * 60 ** chance.random())
-                length = chance.randint(20, 200) if turn == 2 else length
-                text = _drawn(chance, paragraphs[language], length)
-                text = template + text if turn == 2 else text
+                text = drawn(language, chance.randint(*own) if turn == 2 else length)
+                text = before + text + behind if turn == 2 else text
                 _keep(originals, (language, _GAPS[language].join(text)), chance)
             file.write(_line(number, _GAPS[language].join(text)))
     return sum(number % 10 in {4, 9} for number in range(count))
@@ -140,8 +152,10 @@ def _split(text: str, language: str) -> list[str]:
     return text.split() if language == "en" else list(text)
 
 
-def _drawn(chance: random.Random, paragraphs: list[list[str]], length: int) -> list[str]:
-    text: list[str] = []
+def _drawn(
+    chance: random.Random, of: dict[str, list[list[str]]], language: str, length: int
+) -> list[str]:
+    text, paragraphs = list[str](), of[language]
     at = chance.randrange(len(paragraphs))
     while len(text) < length:
         text += paragraphs[at]
@@ -359,8 +373,8 @@ def compare_ways(given: argparse.Namespace) -> str:
     with TemporaryDirectory(prefix="simhash-") as name:
         folder = Path(name)
         source = folder / "in.jsonl"
-        if given.pages:
-            copies = make_realistic(source, count, given.pages, given.language)
+        if given.pages or given.templates:
+            copies = make_varied(source, count, given.pages, given.language)
         else:
             copies = make_corpus(source, count, *given.words, given.language)
         size = source.stat().st_size / count
@@ -378,9 +392,10 @@ def compare_ways(given: argparse.Namespace) -> str:
     rows: list[list[object]] = [[*run, *_medians(costs[run], count), *found[run]] for run in runs]
     missing = [way for way in given.ways if way not in {row[0] for row in rows}]
     rows += [[way, "is not installed", *[""] * (len(COLUMNS) - 2)] for way in missing]
-    kind = f"{'realistic' if given.pages else 'uniform'}, {given.language}"
+    kind = "realistic" if given.pages else "templates" if given.templates else "uniform"
     title = (
-        f"{kind}: {count:,} texts of {size:,.0f} bytes, {copies:,} copies, core: {native.in_use}"
+        f"{kind}, {given.language}: {count:,} texts of {size:,.0f} bytes, {copies:,} copies, "
+        f"core: {native.in_use}"
     )
     rounds = f"Medians of {given.rounds} rounds, in which the ways take turns.\n\n"
     return f"{title}\n\n{rounds if given.rounds > 1 else ''}{table(COLUMNS, rows)}\n"
@@ -435,6 +450,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=20_000)
     ways = ["here", *WAYS]
     parser.add_argument("--pages", type=Path)
+    parser.add_argument("--templates", action="store_true", help="a harder corpus")
     parser.add_argument("--words", type=int, nargs=2, default=(WORDS, WORDS))
     parser.add_argument("--language", choices=_GAPS, default="en", help="of all, or nearly all")
     parser.add_argument("--ways", nargs="+", choices=ways, default=ways)

@@ -45,6 +45,7 @@ def test_each_tool_gets_a_row_of_what_it_costs_finds_and_takes_wrongly(interpret
     given = argparse.Namespace(
         documents=100,
         pages=None,
+        templates=False,
         words=(40, 60),
         language="en",
         ways=["here", "text-dedup"],
@@ -80,6 +81,10 @@ def test_the_cpu_time_of_processes_that_are_left_behind_counts(tmp_path):
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_fifth_of_the_texts_are_copies(tmp_path, language):
     path = tmp_path / "in.jsonl"
+    assert corpus.make_varied(path, 50, None, language) == 10
+    texts = [json.loads(line)["text"] for line in path.read_text().splitlines()]
+    templates = [text[:500] for text in texts[2::10]]
+    assert len({*templates}) == 1 < len({*texts[2::10]})
     assert corpus.make_corpus(path, 50, 20, 29, language) == 10
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert sum("/copy/" in line["url"] for line in lines) == 10
@@ -93,6 +98,7 @@ def test_a_tool_that_is_not_there_is_named_and_one_that_fails_is_no_result(monke
     given = argparse.Namespace(
         documents=5,
         pages=None,
+        templates=False,
         words=(40, 60),
         language="en",
         ways=["text-dedup"],
