@@ -430,8 +430,7 @@ def decide_sketches(count: int) -> None:
     rows["shingles"], rows["hashes"] = 16 * np.arange(count), 16
     rows["size"], rows["compared_by"] = 100, ComparedBy.TEXT
     rows["facts"] = rows["page_sketch"] = -1
-    nothing = np.empty(0, np.uint8)
-    sketches = Sketches(rows, keys, shingles.tobytes(), nothing, texts=b"", names={})
+    sketches = Sketches(rows, keys, shingles.tobytes(), b"", {})
     before = psutil.Process().memory_info().rss
     began, computed = time.monotonic(), time.process_time()
     decisions = decide_corpus(sketches, plan)

@@ -52,7 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--workers",
         type=positive,
         metavar="N",
-        help="threads or processes (default: as many as pay off)",
+        help="processes (default: as many as pay off)",
     )
     _add_compared(parser)
 
@@ -228,7 +228,8 @@ def _print(counts: Counts, options: Namespace) -> None:
         left_out = {"reference", "known", "unreadable"} if not options.against else set[str]()
         left_out |= set[str]() if counts.written else {"written"}
         shown = counts._asdict()
-        shown |= {name: [one._asdict() for one in shown[name]] for name in ("near", "advice")}
+        shown["near"] = [near._asdict() for near in counts.near]
+        shown["advice"] = [{"ignore": one.fields, "more": one.number} for one in counts.advice]
         print_json({name: value for name, value in shown.items() if name not in left_out})
         return
     known = f" ({counts.known:,} found in OLD, among {counts.reference:,})"
@@ -260,9 +261,9 @@ def _explained(counts: Counts) -> Iterator[str]:
         yield f"  {field_label(near.differs)}: {near.number:,}, as in items {pair}{values}"
     advised = set[str]()
     for advice in counts.advice:
-        advised |= {*advice.ignore}
-        more = f"{'' if advice.is_exact else 'about '}{advice.more:,}"
-        yield f"To drop more: --ignore {','.join(advice.ignore)}: {more} more"
+        advised |= {*advice.fields}
+        names, number = ",".join(advice.fields), f"{advice.number:,}"
+        yield f"To drop more: --ignore {names}: {number} of these differ in nothing else"
     if not all(has_meaning(near.differs) or near.differs in advised for near in counts.near):
         yield "If a field does not matter, name it: --ignore FIELD"
 

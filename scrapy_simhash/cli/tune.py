@@ -89,7 +89,7 @@ def tuned(project: Project, namespace: NamespaceRow, run: int | None = None) -> 
         # The keys that find most are used for all levels.
         plan = Plan.make(tried[0], secret)
         for documents in read_documents(namespace, rows, scheme):
-            store.append(store.place(make_part(documents, plan)))
+            store.append(make_part(documents, plan))
             progress.advance(task, len(documents))
         sketches = store.read(plan, 0)
         has_text = sketches.rows["compared_by"] != NOTHING

@@ -1,4 +1,4 @@
-"""Find candidates: earlier documents of a corpus that share a key, while the corpus is sketched.
+"""Find candidates: earlier documents of a corpus that share a key, by sorting the keys.
 
 Most keys belong to one document, and most others to few, whose pairs are listed at once, without
 those too far apart. A key that many documents share, as those of a template do, is left to the
@@ -7,9 +7,8 @@ decisions: these compare only with the documents that were kept, which are few.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,194 +20,120 @@ from scrapy_simhash.index.batch import fingerprint_key
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import hamming
 
-#: A document is paired with all earlier ones that share a key if these are fewer. Hot keys have far
-#: more.
+#: The most documents whose pairs are listed, if they share a key. Hot keys have far more.
 FEW = 8
 
-# Binary digits of the fewest buckets.
-_BUCKETS = 12
-# Digits by which buckets grow.
-_GROWTH = 2
-# Marks unused entries.
-_NONE = np.uint32(0xFFFFFFFF)
-# Factors that mix a slot and a key.
-_MIX = np.array([0x9E3779B1, 0x85EBCA6B], np.uint32)
+_HALF = np.uint64(32)
 
 
-class Found(NamedTuple):
+class Candidates(NamedTuple):
     """Documents that may have candidates, by their places in the order of the decisions.
 
     Attributes:
-        places: of these documents, ascending.
-        pairs: the earlier documents that share a key which few have. Their fingerprints are close
-            enough, or the items may be equal as a whole.
-        shared: the slots of their keys that more documents share.
-        listed: those with the identity of an earlier listed item, perhaps.
+        pairs: shape (pairs, 2), uint32, sorted: a document and an earlier one that share a key
+            which few have. Their fingerprints are close enough, or the items may be equal as a
+            whole.
+        shared: shape (documents, slots + 1), bool: the keys that more documents share.
+        listed: bool: the listed items with the identity of another one.
     """
 
-    places: Sequence[int]
-    pairs: Mapping[int, Sequence[int]]
-    shared: Mapping[int, Sequence[int]]
-    listed: Collection[int]
+    pairs: NDArray[np.uint32]
+    shared: NDArray[np.bool_]
+    listed: NDArray[np.bool_]
+
+    @classmethod
+    def find(cls, sketches: Sketches, plan: Plan, numbers: NDArray[np.uint32]) -> Self:
+        """Find the candidates of documents, given by their numbers in that order."""
+        slots, rows = plan.keys.slots, sketches.rows
+        compared_by = rows["compared_by"][numbers]
+        has_text = np.flatnonzero((compared_by >= 0) & (compared_by != ComparedBy.EXACT))
+        pairs, shared = np.empty(0, np.uint64), np.zeros((len(numbers), slots + 1), np.bool_)
+        for slot in range(slots):
+            if plan.keys.needs_shingles:
+                groups = _Groups.of(sketches.keys[numbers[has_text], slot], has_text)
+                shared[groups.many, slot] = True
+                found = groups.pairs()
+                both = sketches.fingerprints(numbers[found >> _HALF], numbers[_low(found)])
+                pairs = np.union1d(pairs, found[hamming(*both) <= plan.rule.limit])
+            else:
+                # Blocks are looked up within a radius, so similar documents need share no key.
+                shared[has_text, slot] = True
+        has_whole = np.flatnonzero(rows["has_digest"][numbers])
+        groups = _Groups.of(sketches.keys[numbers[has_whole], slots], has_whole)
+        shared[groups.many, slots] = True
+        pairs = np.union1d(pairs, groups.pairs())
+        is_listed = rows["listing"][numbers] != 0
+        _, among, counts = np.unique(
+            rows["identity"][numbers[is_listed]], return_inverse=True, return_counts=True
+        )
+        is_listed[is_listed] = counts[among] > 1
+        columns = np.stack([pairs >> _HALF, _low(pairs)], axis=1)
+        return cls(columns.astype(np.uint32), shared, is_listed)
 
 
-class KeyTable:
-    """The keys of documents in a hash table made of arrays: Python's take ten times the memory.
+class _Groups(NamedTuple):
+    """Documents by a key: their places in the order of their keys, then of their places.
 
-    Each document has as many entries as columns: a key of its text for each slot, one of the item
-    as a whole, one of its identity. The entries in a bucket are a chain, the latest one first.
+    Attributes:
+        places: of the documents.
+        same: whether each has the key of the one before it.
+        are_few: whether few others have its key.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._slots = plan.keys.slots
-        self._columns = self._slots + 2
-        self._bits, self._count = _BUCKETS, 0
-        # Numbers of entries, from 1; 0 is the end of a chain. The latest of each bucket, and for
-        # each entry the one before it; of an entry that is none itself.
-        self._latest = np.zeros(1 << _BUCKETS, np.uint32)
-        self._before = np.empty(0, np.uint32)
+    places: NDArray[np.uint64]
+    same: NDArray[np.bool_]
+    are_few: NDArray[np.bool_]
 
-    def add(self, sketches: Sketches, numbers: NDArray[np.uint32], first: int) -> Found:
-        """Add documents from a place on, and find their candidates.
-
-        Args:
-            sketches: of all documents so far.
-            numbers: of all documents so far, in the order of the decisions.
-            first: how many of these were added before.
-        """
-        self.sketches, self.numbers = sketches, numbers
-        added = numbers[first:]
-        has = self._has_entries(added)
-        shared = np.zeros((len(added), self._slots + 1), np.bool_)
-        if not self._plan.keys.needs_shingles:
-            # Blocks are looked up within a radius, so similar documents need share no key.
-            shared[:, : self._slots] = has[:, : self._slots]
-            has[:, : self._slots] = False
-        entries = (np.flatnonzero(has) + first * self._columns).astype(np.uint32)
-        self._insert(entries, len(numbers) * self._columns)
-        turns, others = self._walk(entries)
-        counts = np.bincount(turns, minlength=len(entries))
-        documents, slots = np.divmod(entries, np.uint32(self._columns))
-        listed = set(documents[(slots > self._slots) & (counts > 0)].tolist())
-        is_key = slots <= self._slots
-        many = is_key & (counts >= FEW)
-        shared[documents[many] - first, slots[many]] = True
-        few = (is_key & ~many)[turns]
-        turns, others = turns[few], others[few] // np.uint32(self._columns)
-        pairs = self._near(documents[turns], others, slots[turns] < self._slots)
-        by_place: dict[int, list[int]] = defaultdict(list)
-        for document, slot in np.argwhere(shared).tolist():
-            by_place[first + document].append(slot)
-        return Found(sorted({*by_place, *pairs, *listed}), pairs, by_place, listed)
-
-    def earlier(self, place: int, slot: int) -> Iterator[int]:
-        """The earlier documents that share a key of a document, the latest first."""
-        entry = place * self._columns + slot
-        (key,) = self._keys(np.array([entry], np.uint32))
-        while 0 < (entry := int(self._before[entry])) < _NONE:
-            entry -= 1
-            if entry % self._columns == slot and self._keys(np.array([entry], np.uint32)) == key:
-                yield entry // self._columns
-
-    def _has_entries(self, numbers: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        rows = self.sketches.rows[numbers]
-        has = np.empty((len(numbers), self._columns), np.bool_)
-        compared_by = rows["compared_by"]
-        has[:, : self._slots] = ((compared_by >= 0) & (compared_by != ComparedBy.EXACT))[:, None]
-        has[:, self._slots] = rows["has_digest"]
-        has[:, self._slots + 1] = rows["listing"] != 0
-        return has
-
-    def _keys(self, entries: NDArray[np.uint32]) -> NDArray[np.int32]:
-        places, slots = np.divmod(entries, np.uint32(self._columns))
-        numbers = self.numbers[places]
-        keys = self.sketches.keys[numbers, np.minimum(slots, self._slots)]
-        if (is_identity := slots > self._slots).any():
-            identities = self.sketches.rows["identity"][numbers[is_identity]]
-            keys[is_identity] = identities.astype(np.int32)
-        return keys
-
-    def _insert(self, entries: NDArray[np.uint32], room: int) -> None:
-        known = len(self._before)
-        self._before.resize(room, refcheck=False)
-        self._before[known:] = _NONE
-        self._count += len(entries)
-        if self._count > len(self._latest):
-            while self._count > 1 << self._bits:
-                self._bits += _GROWTH
-            self._latest = np.zeros(1 << self._bits, np.uint32)
-            self._before[entries] = 0
-            entries = np.flatnonzero(self._before != _NONE).astype(np.uint32)
-        if not len(entries):
-            return
-        mixed = self._keys(entries).view(np.uint32) + entries % np.uint32(self._columns) * _MIX[0]
-        buckets = mixed * _MIX[1] >> np.uint32(32 - self._bits)
-        packed = buckets.astype(np.uint64) << np.uint64(32) | entries
+    @classmethod
+    def of(cls, keys: NDArray[np.int32], places: NDArray[np.intp]) -> Self:
+        """The groups of documents with these keys."""
+        packed = keys.view(np.uint32).astype(np.uint64) << _HALF | places.astype(np.uint64)
         packed.sort()
-        buckets, entries = (packed >> np.uint64(32)).astype(np.uint32), packed.astype(np.uint32)
-        ends = np.append(np.flatnonzero(buckets[1:] != buckets[:-1]), len(entries) - 1)
-        starts = np.append(0, ends[:-1] + 1)
-        self._before[entries[1:]] = entries[:-1] + np.uint32(1)
-        self._before[entries[starts]] = self._latest[buckets[starts]]
-        self._latest[buckets[ends]] = entries[ends] + np.uint32(1)
+        keys_in_order = packed >> _HALF
+        same = np.zeros(len(packed), np.bool_)
+        same[1:] = keys_in_order[1:] == keys_in_order[:-1]
+        starts = np.flatnonzero(~same)
+        sizes = np.diff(starts, append=len(packed))
+        return cls(_low(packed), same, np.repeat(sizes <= FEW, sizes))
 
-    def _walk(self, entries: NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[np.uint32]]:
-        """Up to FEW earlier entries with the same key for each of some entries.
+    @property
+    def many(self) -> NDArray[np.uint64]:
+        """The places of those whose keys many have."""
+        return self.places[~self.are_few]
 
-        Returns the indices of these, and the earlier entries.
-        """
-        keys, slots = self._keys(entries), entries % np.uint32(self._columns)
-        counts = np.zeros(len(entries), np.uint8)
-        turns, others = [np.empty(0, np.intp)], [np.empty(0, np.uint32)]
-        turn, at = np.arange(len(entries)), self._before[entries]
-        while True:
-            goes_on = (at > 0) & (counts[turn] < FEW)
-            turn, at = turn[goes_on], at[goes_on] - np.uint32(1)
-            if not len(turn):
-                return np.concatenate(turns), np.concatenate(others)
-            same = (keys[turn] == self._keys(at)) & (slots[turn] == at % np.uint32(self._columns))
-            counts[turn] += same
-            turns.append(turn[same])
-            others.append(at[same])
-            at = self._before[at]
+    def pairs(self) -> NDArray[np.uint64]:
+        """The later and the earlier place of each pair of a small group, in one number."""
+        found = [np.empty(0, np.uint64)]
+        later = np.flatnonzero(self.same & self.are_few)
+        earlier = later
+        while len(later):
+            earlier = earlier - 1
+            found.append(self.places[later] << _HALF | self.places[earlier])
+            goes_on = self.same[earlier]
+            later, earlier = later[goes_on], earlier[goes_on]
+        return np.concatenate(found)
 
-    def _near(
-        self, later: NDArray[np.uint32], earlier: NDArray[np.uint32], is_text: NDArray[np.bool_]
-    ) -> dict[int, list[int]]:
-        """The pairs whose fingerprints are close enough, or that share a key of the whole item."""
-        both = self.sketches.fingerprints(self.numbers[later], self.numbers[earlier])
-        near = ~is_text | (hamming(*both) <= self._plan.rule.limit)
-        pairs: dict[int, list[int]] = defaultdict(list)
-        for document, candidate in zip(later[near].tolist(), earlier[near].tolist(), strict=True):
-            pairs[document].append(candidate)
-        return pairs
+
+def _low(packed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    return packed & np.uint64(0xFFFFFFFF)
 
 
 class KeptByKey:
     """The kept documents under keys that many share; under a hot key, only the first ones."""
 
-    def __init__(self, plan: Plan, table: KeyTable) -> None:
-        self._plan, self._table = plan, table
+    def __init__(self, sketches: Sketches, plan: Plan) -> None:
+        self._sketches, self._plan = sketches, plan
         self._kept: dict[tuple[int, int], list[int]] = {}
 
-    def keys(
-        self, place: int, shared: Sequence[int], kept: NDArray[np.bool_]
-    ) -> list[tuple[int, int]]:
+    def keys(self, number: int, shared: Sequence[int]) -> list[tuple[int, int]]:
         """The slots and keys of a document, of those in `shared`; see `index.batch.keys_of`.
 
         If all its bands are hot keys, its fingerprint is one more.
         """
-        slots, number = self._plan.keys.slots, int(self._table.numbers[place])
-        own = self._table.sketches.keys[number]
-        keys = []
-        for slot in shared:
-            keys.append(key := (slot, int(own[slot])))
-            if key not in self._kept:
-                earlier = self._table.earlier(place, slot)
-                self._kept[key] = [other for other in earlier if kept[other]][::-1]
+        slots, own = self._plan.keys.slots, self._sketches.keys[number]
+        keys = [(slot, int(own[slot])) for slot in shared]
         if sum(slot < slots and self._is_hot((slot, key)) for slot, key in keys) == slots:
-            fingerprint = self._table.sketches.rows["fingerprint"][number].tobytes()
+            fingerprint = self._sketches.rows["fingerprint"][number].tobytes()
             keys.append((slots + 1, fingerprint_key(fingerprint)))
         return keys
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import count, islice
 from pathlib import Path
 from tempfile import gettempdir
@@ -15,23 +15,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.corpus.advice import Explainer, FieldAdvice, Near
 from scrapy_simhash.corpus.bookkeeping import find_written
-from scrapy_simhash.corpus.greedy import STEP, Decisions, Greedy
-from scrapy_simhash.corpus.sketches import (
-    EMPTY,
-    NOTHING,
-    UNREADABLE,
-    Part,
-    Sketches,
-    SketchStore,
-)
+from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
+from scrapy_simhash.corpus.near import Explainer, Near
+from scrapy_simhash.corpus.sketches import EMPTY, NOTHING, UNREADABLE, Sketches, SketchStore
 from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.feed.files import write_table
 from scrapy_simhash.feed.source import FeedError, FeedRecord, Output, Source, chosen
 from scrapy_simhash.feed.warc import WarcPage
+from scrapy_simhash.item.irrelevant import FieldAdvice
 
 if TYPE_CHECKING:
     Phase = Literal["Reading", "Sketching", "Deciding", "Writing", "Comparing"]
@@ -43,9 +37,6 @@ _FREE = 1 << 30
 _RATIO = 1000
 # Bytes that are kept in memory of each record.
 _PER_RECORD = 1 << 10
-
-# Records from which on it pays to decide on them before all are sketched.
-_TOGETHER = 1024
 
 # Columns of the table of groups. Items are numbered from 1; a group has the number of the item that
 # is kept. The original is the item of which this one is a copy or, if it is kept, the item whose
@@ -139,7 +130,7 @@ def dedupe_corpus(
     Args:
         sketcher: makes the sketches; with the files to read. Those to copy are all of one form.
         targets: new files.
-        workers: how many make sketches; None for as many as pay.
+        workers: how many processes make sketches; None for as many as pay.
         references: how many of the files, the first ones, are the reference: their items are
             compared with, and never written.
         advance: called now and then with the phase and the number of items done.
@@ -153,16 +144,38 @@ def dedupe_corpus(
         folder = targets.kept.parent if targets.stream is None else Path(gettempdir())
         sketcher, written = _without_written(sketcher, advance)
         store = stack.enter_context(closing(SketchStore(folder)))
-        starts: list[int] = []
-        portions = stack.enter_context(closing(_portions(sketcher.sources, starts, references)))
-        parts = stack.enter_context(closing(sketch_all(sketcher, portions, workers, store.place)))
-        corpus = _Corpus(sketcher, parts, store, starts, references, advance)
         with ExitStack() as files:
             streams = {path: files.enter_context(new_file(path)) for path in targets.paths()}
             if targets.stream is not None:
                 streams[targets.kept] = targets.stream
-            _write(corpus, sketcher.sources[references:], targets, streams)
+            corpus = _decided(sketcher, store, workers, references, advance)
+            _write(corpus, targets, streams)
         return corpus.counts()._replace(written=written)
+
+
+def _decided(
+    sketcher: Sketcher, store: SketchStore, workers: int | None, references: int, advance: Advance
+) -> _Corpus:
+    """Sketch all records, which the store gets, then decide on them."""
+    starts = list[int]()
+    with (
+        closing(_portions(sketcher.sources, starts, references)) as portions,
+        closing(sketch_all(sketcher, portions, workers)) as parts,
+    ):
+        for part in parts:
+            store.append(part)
+            advance("Sketching", store.count)
+    sketches = store.read(sketcher.plan, len(sketcher.criteria))
+    first = starts[references]
+    decisions = decide_corpus(
+        sketches,
+        sketcher.plan,
+        sketches.order(first),
+        advance=partial(advance, "Deciding"),
+        reference=first,
+    )
+    advance("Writing", store.count)
+    return _Corpus(sketcher, starts, references, sketches, decisions, store.problems)
 
 
 def _without_written(sketcher: Sketcher, advance: Advance) -> tuple[Sketcher, Sequence[str]]:
@@ -203,60 +216,40 @@ def _portions(sources: Sequence[Source], starts: list[int], references: int) -> 
     starts.append(number)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Corpus:
     """The decisions on the records of a reference and behind it, of those to copy.
 
     Attributes:
-        parts: their sketches, which are made one after another.
-        store: gets the sketches.
         starts: the number of the first record of each file.
         references: the number of files of the reference.
-        sketches, decisions: of all records, once :meth:`decide` has returned.
+        sketches, decisions: of all records.
+        problems: what is wrong with the first records that are no items.
     """
 
     sketcher: Sketcher
-    parts: Iterable[Part]
-    store: SketchStore
     starts: Sequence[int]
     references: int
-    advance: Advance
-    sketches: Sketches = field(init=False)
-    decisions: Decisions = field(init=False)
-
-    def decide(self) -> None:
-        """Decide on all records.
-
-        With criteria any record may be preferred to the first one, so all are sketched before.
-        """
-        greedy = Greedy(self.sketcher.plan)
-        for part in self.parts:
-            self.store.append(part)
-            self.advance("Sketching", self.store.count)
-            if not self.sketcher.criteria and self.store.count - len(greedy) >= _TOGETHER:
-                self._decide(greedy)
-        self._decide(greedy)
-        self.decisions = greedy.decisions()
-        self.advance("Writing", self.store.count)
-
-    def _decide(self, greedy: Greedy) -> None:
-        """Decide on the records that were sketched since; later ones may change that."""
-        done, count = len(greedy), self.store.count
-        self.sketches = self.store.read(self.sketcher.plan, len(self.sketcher.criteria))
-        # If the first record behind the reference is unknown, there is none yet.
-        reference = self.first if len(self.starts) > self.references else count
-        order = np.arange(done, count, dtype=np.uint32)
-        if self.sketcher.criteria:
-            order = self.sketches.order(reference)
-        for some in np.array_split(order, len(order) // STEP + 1):
-            greedy.add(self.sketches, some, reference)
-            if self.sketcher.criteria:
-                self.advance("Deciding", len(greedy))
+    sketches: Sketches
+    decisions: Decisions
+    problems: Sequence[str]
 
     @property
     def first(self) -> int:
         """The number of the first record that may be copied."""
         return self.starts[self.references]
+
+    @cached_property
+    def compared_by(self) -> NDArray[np.int8]:
+        """What each record is compared by."""
+        compared_by: NDArray[np.int8] = self.sketches.rows["compared_by"]
+        return compared_by
+
+    @cached_property
+    def rejected(self) -> NDArray[np.bool_]:
+        """The records behind the reference that are no items."""
+        rejected: NDArray[np.bool_] = self.compared_by[self.first :] == UNREADABLE
+        return rejected
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -265,48 +258,32 @@ class _Corpus:
         return kept
 
     @property
-    def rejected(self) -> NDArray[np.bool_]:
-        """The records behind the reference that are no items."""
-        return self._rejected(self.first)
-
-    def _rejected(self, first: int) -> NDArray[np.bool_]:
-        are_rejected: NDArray[np.bool_] = self.sketches.rows["compared_by"][first:] == UNREADABLE
-        return are_rejected
+    def dropped(self) -> NDArray[np.bool_]:
+        """The near-duplicates behind the reference."""
+        return ~self.decisions.kept[self.first :]
 
     def counts(self) -> Counts:
-        first, rejected = self.first, self._rejected(0)
-        kept = self.decisions.kept[first:]
-        compared_by = self.sketches.rows["compared_by"][first:]
-        is_known = (self.decisions.matches >= 0) & (self.decisions.matches < first)
-        explainer = self._explainer()
+        first, of_reference = self.first, self.compared_by[: self.first]
+        matches, shown = self.decisions.matches[first:], self._shown
+        explainer = Explainer(
+            self.sketches, self.sketcher.plan, first, self.decisions, self._values
+        )
         return Counts(
-            len(kept),
+            len(self.rejected),
             kept=int(self.kept.sum()),
-            dropped=int((~kept).sum()),
-            empty=int((compared_by == EMPTY).sum()),
-            unchecked=int((compared_by == NOTHING).sum()),
-            rejected=int(rejected[first:].sum()),
-            problems=self.store.problems,
-            reference=int((~rejected[:first]).sum()),
-            known=int((is_known & ~self.decisions.kept).sum()),
-            unreadable=int(rejected[:first].sum()),
+            dropped=int(self.dropped.sum()),
+            empty=int((self.compared_by[first:] == EMPTY).sum()),
+            unchecked=int((self.compared_by[first:] == NOTHING).sum()),
+            rejected=int(self.rejected.sum()),
+            problems=self.problems,
+            reference=int((of_reference != UNREADABLE).sum()),
+            known=int((self.dropped & (matches < first)).sum()),
+            unreadable=int((of_reference == UNREADABLE).sum()),
             near=[
-                near._replace(items=(self._shown(near.items[0]), self._shown(near.items[1])))
+                near._replace(items=(shown(near.items[0]), shown(near.items[1])))
                 for near in explainer.near()
             ],
             advice=explainer.advice(),
-        )
-
-    def _explainer(self) -> Explainer:
-        sketches = self.sketches
-        return Explainer(
-            sketches,
-            self.sketcher.plan,
-            sketches.order(self.first),
-            self.first,
-            self.decisions,
-            self._values,
-            lambda done: self.advance("Comparing", done),
         )
 
     def _values(self, numbers: Iterable[int]) -> dict[int, Mapping[str, Any]]:
@@ -345,19 +322,17 @@ class _Corpus:
         return number - self.first + 1 if number >= self.first else -1 - number
 
 
-def _write(
-    corpus: _Corpus, sources: Sequence[Source], targets: Targets, streams: Mapping[Path, BinaryIO]
-) -> None:
-    corpus.decide()
-    compared_by = corpus.sketches.rows["compared_by"][corpus.first :]
+def _write(corpus: _Corpus, targets: Targets, streams: Mapping[Path, BinaryIO]) -> None:
+    compared_by = corpus.compared_by[corpus.first :]
     is_unreadable = corpus.rejected.any() and np.isin(compared_by, (UNREADABLE, EMPTY)).all()
     if targets.rejects is None and is_unreadable:
         # As of a file in a different format. The same command will be given again, corrected.
-        raise FeedError(f"{corpus.store.problems[0]}; no other record can be read either")
-    _copy(sources, targets.kept, streams[targets.kept], corpus.kept.tolist(), others=True)
-    if (path := targets.dropped) is not None:
-        dropped = ~corpus.decisions.kept[corpus.first :]
-        _copy(sources, path, streams[path], dropped.tolist(), others=False)
+        raise FeedError(f"{corpus.problems[0]}; no other record can be read either")
+    sources = corpus.sketcher.sources[corpus.references :]
+    for path, wanted in ((targets.kept, corpus.kept), (targets.dropped, corpus.dropped)):
+        if path is not None:
+            output = Output(path, streams[path], others=path is targets.kept)
+            _copy(sources, wanted.tolist(), output)
     if (path := targets.rejects) is not None:
         rejected = iter(corpus.rejected.tolist())
         sources[0].write(sources, rejected, Output(path, streams[path]))
@@ -366,17 +341,9 @@ def _write(
         write_table(corpus.groups, Output(path, streams[path]), types=types, for_people=True)
 
 
-def _copy(
-    sources: Sequence[Source],
-    path: Path,
-    stream: BinaryIO,
-    wanted: Sequence[bool],
-    *,
-    others: bool,
-) -> None:
+def _copy(sources: Sequence[Source], wanted: Sequence[bool], output: Output) -> None:
     """Write records as their own format does or, in another one, as items."""
-    output = Output(path, stream, others)
-    if not sources[0].can_write(path):
+    if not sources[0].can_write(output.path):
         write_table(partial(_items, sources, wanted), output)
         return
     left = iter(wanted)

@@ -8,17 +8,18 @@ another thing of the same site has the text too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import islice
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash import native
 from scrapy_simhash.corpus.apart import MANY, Similar, not_apart
-from scrapy_simhash.corpus.candidates import KeptByKey, KeyTable
+from scrapy_simhash.corpus.candidates import Candidates, KeptByKey
 from scrapy_simhash.corpus.copies import CorpusCopies
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
@@ -26,11 +27,10 @@ from scrapy_simhash.index.decide import decide, sharing_sites
 from scrapy_simhash.index.rule import compare
 from scrapy_simhash.index.verdict import ClaimRow, Match
 from scrapy_simhash.index.visits import may_be_one_site
-from scrapy_simhash.item.facts import without
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.simhash.measure import hamming
 
-#: The most documents to decide on together.
+#: Documents whose pairs are compared together.
 STEP = 4096
 _CACHED_ROWS = 1 << 14
 # What two documents have in common, and whether one is surely a copy, if that is not known.
@@ -66,9 +66,8 @@ def decide_corpus(
     *,
     advance: Callable[[int], None] = lambda place: None,
     reference: int = 0,
-    ignore: Sequence[str] = (),
 ) -> Decisions:
-    """Decide on a corpus at once.
+    """Decide on a corpus.
 
     Args:
         sketches: of the documents.
@@ -76,74 +75,57 @@ def decide_corpus(
         order: their numbers in the order of the decisions; None for ascending.
         advance: called now and then with the number of documents done.
         reference: how many of the first documents are kept, whatever they are.
-        ignore: fields whose facts are not compared.
     """
     order = np.arange(len(sketches), dtype=np.uint32) if order is None else order
-    greedy = Greedy(plan, sketches.hashes_of(ignore))
-    for start in range(0, len(order), STEP):
-        greedy.add(sketches, order[start : start + STEP], reference)
-        advance(min(len(order), start + STEP))
-    return greedy.decisions()
+    return _Greedy(sketches, plan, order, reference).decide(advance)
 
 
-class Greedy:
-    """Decides on one document after another; facts whose names have given hashes are ignored."""
+class _Greedy:
+    """Decides on one document after another, each given by its place in the order."""
 
-    def __init__(self, plan: Plan, ignored: Collection[int] = ()) -> None:
-        self._plan, self._ignored = plan, ignored
-        self._candidates = KeyTable(plan)
+    def __init__(
+        self, sketches: Sketches, plan: Plan, numbers: NDArray[np.uint32], reference: int
+    ) -> None:
+        self._sketches, self._plan, self._numbers = sketches, plan, numbers
+        self._reference = reference
+        self._candidates = Candidates.find(sketches, plan, numbers)
+        self._pairs: dict[int, list[int]] = {}
         self._compared: dict[tuple[int, int], tuple[int, int]] = {}
-        self._numbers = np.empty(0, np.uint32)
-        self._results = np.empty(0, _RESULT)
+        self._results = np.empty(len(numbers), _RESULT)
+        self._results[:] = (True, -1, np.nan, 0)
+        self._kept = self._results["kept"]
         self._reasons = {"": 0}
         self._least = max(0.0, (plan.rule.threshold or 0.0) - 1e-9)
-        self._by_key = KeptByKey(plan, self._candidates)
-        self._latest: dict[int, tuple[int, ...]] = {}
+        self._by_key = KeptByKey(sketches, plan)
+        # The latest kept version of each listed item, by its identity.
+        self._latest: dict[int, int] = {}
         self._copies = CorpusCopies()
-        self._row = lru_cache(_CACHED_ROWS)(self._read_row)
+        self._row = lru_cache(_CACHED_ROWS)(lambda place: sketches.row(int(numbers[place]), place))
         self._site = lru_cache(_CACHED_ROWS)(lambda place: site(self._row(place).url))
 
-    def add(self, sketches: Sketches, numbers: NDArray[np.uint32], reference: int = 0) -> None:
-        """Decide on further documents.
-
-        Args:
-            sketches: of all documents so far.
-            numbers: of the next documents in the order of the decisions.
-            reference: how many of the first documents of all are kept, whatever they are.
-        """
-        self._sketches, first = sketches, len(self)
-        self._numbers.resize(first + len(numbers), refcheck=False)
-        self._results.resize(first + len(numbers), refcheck=False)
-        self._numbers[first:], self._results[first:] = numbers, (True, -1, np.nan, 0)
-        self._kept = self._results["kept"]
-        self._found = self._candidates.add(sketches, self._numbers, first)
-        self._compare(first)
-        for place in self._found.places:
-            self._decide(place, reference)
-
-    def __len__(self) -> int:
-        """How many documents were decided on."""
-        return len(self._numbers)
-
-    def decisions(self) -> Decisions:
+    def decide(self, advance: Callable[[int], None]) -> Decisions:
         """All decisions."""
+        found = self._candidates
+        has_some = found.shared.any(axis=1) | found.listed
+        has_some[found.pairs[:, 0]] = True
+        starts = range(0, len(self._numbers), STEP)
+        ends = np.searchsorted(found.pairs[:, 0], [*starts, len(self._numbers)])
+        for start, (first, last) in zip(starts, pairwise(ends.tolist()), strict=True):
+            self._compare(found.pairs[first:last], start)
+            for place in np.flatnonzero(has_some[start : start + STEP]).tolist():
+                self._decide(start + place)
+            advance(min(len(self._numbers), start + STEP))
         by_number = np.empty_like(self._results)
         by_number[self._numbers] = self._results
         kept, match, similarity, differs = (by_number[name] for name in _RESULT.names or ())
         return Decisions(kept, match, similarity, differs, list(self._reasons))
 
-    def _compare(self, first: int) -> None:
+    def _compare(self, pairs: NDArray[np.uint32], start: int) -> None:
         """Compare the pairs of documents from a place on in the core, if it is there."""
-        self._compared = {}
-        pairs = np.array(
-            [
-                (place, other)
-                for place, others in self._found.pairs.items()
-                for other in set(others)
-                if other >= first or self._kept[other]
-            ],
-            np.uint32,
-        ).reshape(-1, 2)
+        self._compared, self._pairs = {}, defaultdict(list)
+        pairs = pairs[(pairs[:, 1] >= start) | self._kept[pairs[:, 1]]]
+        for place, other in pairs.tolist():
+            self._pairs[place].append(other)
         if native.core is None or not len(pairs):
             return
         one, other = self._numbers[pairs.T]
@@ -159,19 +141,20 @@ class Greedy:
         found = zip(pairs.tolist(), made[:, 0].tolist(), surely.tolist(), strict=True)
         self._compared = {(a, b): (shared, sure) for (a, b), shared, sure in found}
 
-    def _decide(self, place: int, reference: int) -> None:
+    def _decide(self, place: int) -> None:
         """Decide on the document at a place."""
-        shared = self._found.shared.get(place, ())
-        keys = self._by_key.keys(place, shared, self._kept) if shared else []
-        if place < reference:
+        shared = np.flatnonzero(self._candidates.shared[place]).tolist()
+        keys = self._by_key.keys(int(self._numbers[place]), shared) if shared else []
+        if place < self._reference:
             self._keep(place, keys)
             return
-        candidates = {other for other in self._found.pairs.get(place, ()) if self._kept[other]}
+        candidates = {other for other in self._pairs.get(place, ()) if self._kept[other]}
         if keys:
             candidates.update(self._near(place, keys), self._by_key.equal(keys))
-        if place in self._found.listed:
-            # Two versions of a listed thing are compared even if they share no key.
-            candidates.update(self._latest_of(place))
+        if self._candidates.listed[place]:
+            # Two versions of a listed item are compared even if they share no key.
+            latest = self._latest.get(self._row(place).identity)
+            candidates.update(() if latest is None else (latest,))
         similar = self._similar(place, sorted(candidates))
         if len(similar) == 1 and self._is_copy(place, similar[0][0]):
             ((other, similarity),) = similar
@@ -302,28 +285,10 @@ class Greedy:
             copies=tuple(map(self._row, self._copies.some(other, row.url))),
         )
 
-    def _latest_of(self, place: int) -> tuple[int, ...]:
-        """The latest kept document that is a version of the same listed thing, if there is one."""
-        identity = self._row(place).identity
-        if identity not in self._latest:
-            earlier = self._candidates.earlier(place, self._plan.keys.slots + 1)
-            versions = (
-                one for one in earlier if self._kept[one] and self._row(one).identity == identity
-            )
-            self._latest[identity] = tuple(islice(versions, 1))
-        return self._latest[identity]
-
     def _keep(self, place: int, keys: Iterable[tuple[int, int]]) -> None:
         self._by_key.add(keys, place)
-        if place in self._found.listed:
-            self._latest[self._row(place).identity] = (place,)
-
-    def _read_row(self, place: int) -> ClaimRow:
-        number = int(self._numbers[place])
-        row = self._sketches.row(number, place)
-        if self._ignored and row.facts:
-            row = row._replace(facts=without(row.facts, self._ignored))
-        return row
+        if self._candidates.listed[place]:
+            self._latest[self._row(place).identity] = place
 
 
 def _none_in_flight(_number: int, _claimed: Mapping[int, ClaimRow]) -> Sequence[Match]:

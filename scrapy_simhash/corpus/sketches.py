@@ -6,11 +6,11 @@ of all this, are read when they are needed; everything else is mapped into memor
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import TemporaryFile
-from threading import Lock
 from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
@@ -23,10 +23,9 @@ from scrapy_simhash.db.values import ComparedBy, State, storable
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.tokens import fold_table
 from scrapy_simhash.index.batch import digest_of, how_compared, identity_hash, whole_key
-from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import ClaimRow, Document
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.names import is_inside
+from scrapy_simhash.item.state import without_state
 from scrapy_simhash.simhash.measure import FEW_FEATURES, common
 
 #: Stands for what a document is compared by, if it has nothing to compare.
@@ -40,16 +39,17 @@ EMPTY = -3
 MOST_PROBLEMS = 10
 
 _DIGEST = 16
+# Texts that are at hand, as those of a template are compared with each other.
+_CACHED_TEXTS = 64
 _NO_SHINGLES = np.empty(0, np.uint64)
 
 
 def row_type(width: int, criteria: int) -> np.dtype[np.void]:
     """What is stored of each document beside its keys.
 
-    `shingles` is the place of its shingles among those of all documents, `hashes` their number;
-    `text` that of its text in UTF-8, and `length` its bytes.
-    `details` is the place, in bytes, of its facts, page sketch and address among those of all
-    documents; `facts`, `page_sketch` and `url` are their lengths, -1 for None.
+    `shingles` is the place of its shingles among those of all documents, `hashes` their number.
+    `details` is the place, in bytes, of its text in UTF-8, facts, page sketch and URL among those
+    of all documents; `length`, `facts`, `page_sketch` and `url` are their lengths, -1 for None.
     `is_text` is True where nothing but the texts can keep two documents apart.
     """
     return np.dtype(
@@ -60,7 +60,6 @@ def row_type(width: int, criteria: int) -> np.dtype[np.void]:
             ("listing", np.int64),
             ("shingles", np.int64),
             ("details", np.int64),
-            ("text", np.int64),
             ("rank", np.int64, (criteria,)),
             ("size", np.int32),
             ("hashes", np.int32),
@@ -83,8 +82,7 @@ class Part(NamedTuple):
         keys: shape (documents, slots + 1), int32: the keys of the text, then that of the item as a
             whole; 0 for a missing one.
         shingles: of all documents, concatenated.
-        details: facts, page sketch and address of all documents, concatenated.
-        texts: of all documents with shingles, concatenated.
+        details: text, facts, page sketch and URL of all documents, concatenated.
         names: of facts, by their hashes.
         problems: what is wrong with the first records that can't be read.
     """
@@ -93,7 +91,6 @@ class Part(NamedTuple):
     keys: NDArray[np.int32]
     shingles: NDArray[np.uint64]
     details: bytes
-    texts: bytes
     names: dict[int, str]
     problems: list[str]
 
@@ -104,10 +101,10 @@ def make_part(
     """Make the sketches of documents; None stands for one with nothing to compare."""
     slots = plan.keys.slots
     keys = np.zeros((len(documents), slots + 1), np.int32)
-    shingles, details, texts = [_NO_SHINGLES], list[bytes](), list[bytes]()
+    shingles, details = [_NO_SHINGLES], list[bytes]()
     names = dict[int, str]()
     no_ranks = (0,) * len(criteria)
-    nothing = bytes(plan.width), bytes(_DIGEST), 0, 0, 0, 0, 0, no_ranks, 0, 0, 0, -1, -1, 0
+    nothing = bytes(plan.width), bytes(_DIGEST), 0, 0, 0, 0, no_ranks, 0, 0, 0, -1, -1, 0
     rows: list[tuple[Any, ...]] = [(*nothing, NOTHING, False, False)] * len(documents)
     for number, document in enumerate(documents):
         if document is None:
@@ -118,40 +115,35 @@ def make_part(
             keys[number, slots] = whole
         mine = _NO_SHINGLES if document.sketch.shingles is None else document.sketch.shingles
         shingles.append(mine)
-        texts.append((document.text or "").encode("utf-8", "replace"))
+        text = (document.text or "").encode("utf-8", "replace")
         facts = None
         if document.facts is not None:
             facts = document.facts.packed()
             names.update(document.facts.names)
         blobs = (facts, document.page_sketch, storable(document.url).encode())
-        details += [blob or b"" for blob in blobs]
+        details += [text, *(blob or b"" for blob in blobs)]
         digest = digest_of(document)
         rows[number] = (
             (document.sketch.fingerprint or 0).to_bytes(plan.width, "big"),
             digest or bytes(_DIGEST),
             identity_hash(document.key),
             document.listing,
-            *(0, 0, 0),
+            *(0, 0),
             ranks_of(criteria, QualitySignals.of(document)) if criteria else no_ranks,
             document.sketch.size,
             mine.size,
-            len(texts[-1]),
+            len(text),
             *(-1 if blob is None else len(blob) for blob in blobs),
             how_compared(document),
             digest is not None,
             digest is not None and _is_text(document),
         )
     made = np.array(rows, row_type(plan.width, len(criteria)))
-    _lay_out(made)
-    return Part(made, keys, np.concatenate(shingles), b"".join(details), b"".join(texts), names, [])
-
-
-def _lay_out(rows: NDArray[np.void]) -> None:
-    """Set the places of what documents have in a part, where it is concatenated."""
-    details = sum(np.maximum(rows[name], 0) for name in ("facts", "page_sketch", "url"))
-    sizes = {"shingles": rows["hashes"], "text": rows["length"], "details": details}
-    for name, size in sizes.items():
-        rows[name] = np.cumsum(size, dtype=np.int64) - size
+    sizes = sum(np.maximum(made[name], 0) for name in ("length", "facts", "page_sketch", "url"))
+    # Places in this part.
+    for name, size in {"shingles": made["hashes"], "details": sizes}.items():
+        made[name] = np.cumsum(size, dtype=np.int64) - size
+    return Part(made, keys, np.concatenate(shingles), b"".join(details), names, [])
 
 
 def _is_text(document: Document) -> bool:
@@ -171,55 +163,39 @@ class SketchStore:
     """Collects sketches in temporary files, which vanish with the process, even if it is killed."""
 
     def __init__(self, folder: Path) -> None:
-        self._streams: dict[str, Any] = {
+        self._streams = {
             name: TemporaryFile(dir=folder)  # noqa: SIM115 - closed by close()
-            for name in ("rows", "keys", "shingles", "details", "texts")
+            for name in ("rows", "keys", "shingles", "details")
         }
-        self._sizes = dict.fromkeys(self._streams, 0)
-        self._lock = Lock()
         self._names: dict[int, str] = {}
         self.count = 0
         self.problems: list[str] = []
 
-    def place(self, part: Part) -> Part:
-        """Store all but rows and keys of some documents, by any thread and in any order."""
-        with self._lock:
-            part.rows["shingles"] += self._sizes["shingles"] // 8
-            part.rows["details"] += self._sizes["details"]
-            part.rows["text"] += self._sizes["texts"]
-            for name in ("shingles", "details", "texts"):
-                self._write(name, part)
-        return part._replace(shingles=_NO_SHINGLES, details=b"", texts=b"")
-
-    def _write(self, name: str, part: Part) -> None:
-        size = self._streams[name].write(getattr(part, name))
-        self._streams[name].flush()
-        # Others may read as much at once.
-        self._sizes[name] += size
-
     def append(self, part: Part) -> None:
-        """Store the sketches of further documents, which have been placed."""
-        self._write("rows", part)
-        self._write("keys", part)
+        """Store the sketches of further documents."""
+        part.rows["shingles"] += self._streams["shingles"].tell() // 8
+        part.rows["details"] += self._streams["details"].tell()
+        for name, stream in self._streams.items():
+            stream.write(getattr(part, name))
         self._names.update(part.names)
         self.problems += part.problems[: MOST_PROBLEMS - len(self.problems)]
         self.count += len(part.rows)
 
     def read(self, plan: Plan, criteria: int) -> Sketches:
-        """All sketches so far; usable until the store is closed."""
+        """All sketches; usable until the store is closed."""
 
         def mapped(name: str) -> mmap | bytes:
+            stream = self._streams[name]
+            stream.flush()
             # An empty file can't be mapped.
-            size = self._sizes[name]
-            return mmap(self._streams[name].fileno(), size, access=ACCESS_READ) if size else b""
+            return mmap(stream.fileno(), 0, access=ACCESS_READ) if stream.tell() else b""
 
         return Sketches(
             np.frombuffer(mapped("rows"), row_type(plan.width, criteria)),
             np.frombuffer(mapped("keys"), np.int32).reshape(-1, plan.keys.slots + 1),
             mapped("shingles"),
             mapped("details"),
-            texts=mapped("texts"),
-            names=self._names,
+            self._names,
         )
 
     def close(self) -> None:
@@ -241,29 +217,23 @@ class Sketches:
         keys: NDArray[np.int32],
         shingles: bytes | mmap,
         details: bytes | mmap,
-        *,
-        texts: bytes | mmap,
         names: Mapping[int, str],
     ) -> None:
         self.rows = rows
         self.keys = keys
         self._shingles = shingles
         self._details = details
-        self._texts = texts
         self._names = names
         self._begins = [rows[name] for name in ("shingles", "hashes")]
+        self._text = lru_cache(_CACHED_TEXTS)(self._read_text)
+        self._rest = lru_cache(_CACHED_TEXTS)(lambda number: without_state(self._text(number)))
+        # A pair is asked for twice: with its state, then without.
+        self._changes = lru_cache(1)(lambda *pair: Changes.of(*map(self._text, pair)))
 
     @classmethod
     def of(cls, part: Part) -> Self:
         """The sketches of a single part."""
-        return cls(
-            part.rows,
-            part.keys,
-            part.shingles.tobytes(),
-            part.details,
-            texts=part.texts,
-            names=part.names,
-        )
+        return cls(part.rows, part.keys, part.shingles.tobytes(), part.details, part.names)
 
     def fingerprints(self, *numbers: NDArray[np.uint32]) -> Iterator[NDArray[np.uint8]]:
         """The fingerprints of some documents, and of others: shape (documents, bytes)."""
@@ -303,24 +273,31 @@ class Sketches:
         things of two sites apart.
         """
         rows = self.rows[np.stack([one, other], axis=1)]
-        sizes = (8 * rows["shingles"], 8 * rows["hashes"], rows["text"], rows["length"])
+        sizes = (8 * rows["shingles"], 8 * rows["hashes"], rows["details"], rows["length"])
         return self._compared(np.concatenate(sizes, axis=1, dtype=np.int64), least)
 
     def _compared(self, places: NDArray[np.int64], least: float) -> NDArray[np.int64]:
         core = cast("native.Core", native.core)
-        found = core.compare(places, self._shingles, self._texts, fold_table(), least)
+        found = core.compare(places, self._shingles, self._details, fold_table(), least)
         return np.frombuffer(found, np.int64).reshape(-1, 2)
 
     def text(self, number: int) -> str | None:
-        """The text of a document; None if it has no shingles."""
+        """The text of a document; None if it has none."""
+        return self._text(number) or None
+
+    def _read_text(self, number: int) -> str:
         mine = self.rows[number]
-        start, length = int(mine["text"]), int(mine["length"])
-        return self._texts[start : start + length].decode("utf-8", "replace") if length else None
+        start = int(mine["details"])
+        return self._details[start : start + int(mine["length"])].decode("utf-8", "replace")
 
     def changes(self, number: int, earlier: int, *, with_state: bool = False) -> Changes:
-        """How the text of a document differs from that of an earlier one."""
-        texts = self.text(number) or "", self.text(earlier) or ""
-        return changes_of(*texts, with_state=with_state)
+        """How the text of a document differs from that of an earlier one, as `changes_of` does."""
+        changes = self._changes(number, earlier)
+        if with_state or not changes.touches_numbers:
+            return changes
+        new, old = self._rest(number), self._rest(earlier)
+        is_same = (new, old) == (self._text(number), self._text(earlier))
+        return changes if is_same else Changes.of(new, old)
 
     def order(self, reference: int = 0) -> NDArray[np.uint32]:
         """The numbers of the documents, preferred ones first; see `corpus.quality`.
@@ -335,16 +312,12 @@ class Sketches:
         return order
 
     def url(self, number: int) -> str:
-        """The address of a document."""
+        """The URL of a document."""
         return self._blobs(self._row(number))[2].decode()
 
     def facts(self, row: ClaimRow) -> Facts | None:
         """The facts of a row made by :meth:`row`, with their names."""
         return None if row.facts is None else Facts(Facts.unpack(row.facts).records, self._names)
-
-    def hashes_of(self, names: Collection[str]) -> frozenset[int]:
-        """The hashes of the names of facts of these fields, and of those inside them."""
-        return frozenset(key for key, name in self._names.items() if is_inside(name, names))
 
     def row(self, number: int, place: int) -> ClaimRow:
         """A document, at its place in the order, as a stored row of an index: all are one visit."""
@@ -366,12 +339,12 @@ class Sketches:
         return dict(zip(self.rows.dtype.names or (), self.rows[number].item(), strict=True))
 
     def _blobs(self, mine: dict[str, Any]) -> tuple[bytes | None, bytes | None, bytes]:
-        """Facts, page sketch and address."""
-        first = max(mine["facts"], 0)
-        second = first + max(mine["page_sketch"], 0)
-        details = self._details[mine["details"] : mine["details"] + second + mine["url"]]
+        """Facts, page sketch and URL."""
+        first = mine["details"] + mine["length"]
+        second = first + max(mine["facts"], 0)
+        third = second + max(mine["page_sketch"], 0)
         return (
-            None if mine["facts"] < 0 else details[:first],
-            None if mine["page_sketch"] < 0 else details[first:second],
-            details[second:],
+            None if mine["facts"] < 0 else self._details[first:second],
+            None if mine["page_sketch"] < 0 else self._details[second:third],
+            self._details[third : third + mine["url"]],
         )

@@ -6,15 +6,15 @@ import logging
 import os
 import pickle
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from threading import Thread
+from time import thread_time
 from typing import Any, NamedTuple
 
-from scrapy_simhash import native
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.quality import Criterion
 from scrapy_simhash.corpus.sketches import EMPTY, MOST_PROBLEMS, UNREADABLE, Part, make_part
@@ -30,11 +30,8 @@ ADDRESS = "(address)"
 # Portions under way for each process: one that it works on, and one in its queue.
 _AHEAD = 3
 
-# Records that show how all of them are read.
-_SAMPLE = 32
-
-# Bytes from which on several processes pay.
-_ENOUGH = 32 << 20
+# Seconds of work from which on several processes pay.
+_ENOUGH = 8
 # How much smaller a compressed file is.
 _COMPRESSION = 4
 
@@ -70,16 +67,6 @@ class Sketcher:
     reader: ItemReader | PageReader
     plan: Plan
     criteria: Sequence[Criterion]
-
-    def suits_threads(self, portion: Portion) -> bool:
-        """Whether most work on such records is done without the GIL: sketching texts of items."""
-        if native.core is None or not isinstance(self.reader, ItemReader):
-            return False
-        source = self.sources[portion.source]
-        records = portion.chunk[:_SAMPLE]
-        items = [item for item, _ in (_read(source, record) for record in records)]
-        prose = sum(item is not None and self.reader.is_prose(item) for item in items)
-        return 2 * prose > len(items)
 
     def part(self, portion: Portion) -> Part:
         """The sketches of some records.
@@ -128,48 +115,31 @@ def usable_cores() -> int:
 
 
 def sketch_all(
-    sketcher: Sketcher,
-    portions: Iterable[Portion],
-    workers: int | None,
-    place: Callable[[Part], Part],
+    sketcher: Sketcher, portions: Iterable[Portion], workers: int | None
 ) -> Generator[Part]:
-    """Sketch records, in their order, by as many threads or processes, None for all that pay.
-
-    Each part is placed at once, by the thread that made it or by this one.
+    """Sketch records, in their order, in as many processes, None for all that pay.
 
     Raises:
         FeedError: as `Sketcher.part`.
     """
     # A portion may be large: it is not held any longer than needed.
     portions = iter(portions)
-
-    def placed(portion: Portion) -> Part:
-        return place(sketcher.part(portion))
-
     if (first := next(portions, None)) is None:
         return
-    yield placed(first)
-    by_threads = workers != 1 and sketcher.suits_threads(first)
+    size, began = sum(record.size for record in first.chunk), thread_time()
+    yield sketcher.part(first)
     del first
-    workers = workers or _worthwhile(sketcher, by_threads=by_threads)
-    if workers == 1:
-        yield from map(placed, portions)
-    elif by_threads:
-        yield from _ahead(ThreadPoolExecutor(workers), placed, portions, workers)
-    elif pool := _processes(sketcher, workers):
-        yield from map(place, _ahead(pool, _sketch, portions, workers))
-    else:
-        yield from map(placed, portions)
+    workers = workers or _worthwhile(sketcher.sources, (thread_time() - began) / (size or 1))
+    pool = _processes(sketcher, workers) if workers > 1 else None
+    yield from map(sketcher.part, portions) if pool is None else _ahead(pool, portions, workers)
 
 
-def _ahead(
-    pool: Executor, sketch: Callable[[Portion], Part], portions: Iterable[Portion], workers: int
-) -> Generator[Part]:
+def _ahead(pool: ProcessPoolExecutor, portions: Iterable[Portion], workers: int) -> Generator[Part]:
     running: deque[Future[Part]] = deque()
     with pool:
         try:
             for portion in portions:
-                running.append(pool.submit(sketch, portion))
+                running.append(pool.submit(_sketch, portion))
                 if len(running) > _AHEAD * workers:
                     yield running.popleft().result()
             while running:
@@ -179,11 +149,14 @@ def _ahead(
                 future.cancel()
 
 
-def _worthwhile(sketcher: Sketcher, *, by_threads: bool) -> int:
-    """One for each core; one alone where processes would take longer to start than they save."""
-    paths = [source.path for source in sketcher.sources]
+def _worthwhile(sources: Sequence[Source], pace: float) -> int:
+    """One for each core, but one alone where others would take longer to start than they save.
+
+    `pace` is how many seconds a byte takes.
+    """
+    paths = [source.path for source in sources]
     size = sum(path.stat().st_size * (_COMPRESSION if is_compressed(path) else 1) for path in paths)
-    return usable_cores() if by_threads or size >= _ENOUGH else 1
+    return usable_cores() if size * pace >= _ENOUGH else 1
 
 
 def _processes(sketcher: Sketcher, workers: int) -> ProcessPoolExecutor | None:

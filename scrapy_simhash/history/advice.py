@@ -1,38 +1,24 @@
-"""What a project should change in its settings, and what that would drop.
-
-Wrong advice loses items, so it is given only on what the index proves: pages that were seen under
-two URLs, where nothing differs but a field that no other field explains.
-"""
+"""What a project should change in its settings, and what that would drop."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.decisions import read_contents
-from scrapy_simhash.history.record import NOTHING
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.item.evidence import Relation
-from scrapy_simhash.item.facts import Facts, equal_titles
-from scrapy_simhash.item.irrelevant import LEAST, Example, are_irrelevant, has_meaning, is_one_page
-from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.facts import Facts, relations_of
+from scrapy_simhash.item.irrelevant import LEAST, Example, Pair, irrelevant_fields
 from scrapy_simhash.visible import plural, shortened
 
-# The share of all stored items that advice needs.
-_SHARE = 0.01
-
 _EXAMPLES = 5
-_ONE_TITLE = frozenset({Relation.SAME_SITE, Relation.ONE_TITLE})
-
-# Items that are read, the newest first.
+# Items that are looked at, the newest first.
 _MOST_ITEMS = 20_000
-# Items whose values are read at once.
-_AT_ONCE = 500
 
 
 class SettingAdvice(NamedTuple):
@@ -76,62 +62,30 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[SettingAdvic
         .order_by(sql.claims.id.desc())
         .limit(_MOST_ITEMS)
     )
+
+    def read(items: Iterable[int]) -> Mapping[int, Mapping[str, Any]]:
+        found = read_contents(namespace, [(item, 0) for item in items])
+        return {item: content.values for (item, _), content in found.items()}
+
     rows = namespace.read(query)
-    if len(rows) < LEAST:
-        return []
-    total = sql.read(
-        namespace.database, select(func.count()).where(*sql.claims_of(namespace, run))
-    )[0][0]
-    found = defaultdict[tuple[str, ...], list[Example]](list)
-    unproven = list[set[int]]()
-    for start in range(0, len(rows), _AT_ONCE):
-        part = rows[start : start + _AT_ONCE]
-        places = [(number, 0) for row in part for number in (row.id, row.similar_claim)]
-        kept = read_contents(namespace, places)
-        for row in part:
-            mine, theirs = (
-                kept.get((one, 0), NOTHING).values for one in (row.id, row.similar_claim)
-            )
-            example = _proven(row, mine, theirs)
-            if example is None:
-                unproven += _changed(row)
-            else:
-                found[tuple(example.values)].append(example)
+    pairs = [_pair(row) for row in rows] if len(rows) >= LEAST else []
     given = []
-    for fields, examples in found.items():
-        keys = {name_of(name).key for name in fields}
-        # The fields are to be ignored everywhere, also where they may be all that differs.
-        is_safe = not any(changed and changed <= keys for changed in unproven)
-        is_often = len(examples) >= max(LEAST, _SHARE * total)
-        if is_safe and is_often and are_irrelevant(fields, examples):
-            number, names = len(examples), [str(name) for name in fields]
-            effect = (
-                f"{number:,} more {plural(number, 'item')} would be dropped: they are pages "
-                f"under a second URL that differ only in {', '.join(names)}"
-            )
-            setting = f"SIMHASH_IGNORE_FIELDS = {names}"
-            given.append(SettingAdvice(setting, effect, examples[:_EXAMPLES], fields, number))
-    return sorted(given, key=lambda one: -one.dropped)
+    for fields, number, examples in irrelevant_fields(pairs, read):
+        names = [str(name) for name in fields]
+        effect = (
+            f"{number:,} more {plural(number, 'item')} would be dropped: they have the text of "
+            f"another item, and differ only in {', '.join(names)}"
+        )
+        setting = f"SIMHASH_IGNORE_FIELDS = {names}"
+        given.append(SettingAdvice(setting, effect, examples[:_EXAMPLES], fields, number))
+    return given
 
 
-def _changed(row: Any) -> list[set[int]]:
-    """The facts that keep two pages of a title apart, in whichever order they are met."""
-    try:
+def _pair(row: Any) -> Pair:
+    """An item and the one that it is similar to, in whichever order they will be met."""
+    changed = frozenset[int]()
+    with suppress(ValueError):  # damaged facts
         new, old = (Facts.unpack(packed or b"") for packed in (row.facts, row.stored))
-    except ValueError:
-        return []
-    return [{*one.differing(other, _ONE_TITLE)} for one, other in ((new, old), (old, new))]
-
-
-def _proven(row: Any, mine: Mapping[str, str], theirs: Mapping[str, str]) -> Example | None:
-    """The pair, if it is one page at two addresses and its changed fields have no known meaning."""
-    changed = set[int]().union(*_changed(row))
-    if not (changed and row.is_equal and is_one_page(row.url, row.other)):
-        return None
-    if not equal_titles(Facts.unpack(row.facts), Facts.unpack(row.stored)):
-        return None
-    names = {name_of(name).key: name for name in mine if name in theirs}
-    if not changed <= names.keys():
-        return None
-    both = {name: (mine[name], theirs[name]) for name in sorted(names[key] for key in changed)}
-    return None if any(map(has_meaning, both)) else Example(row.url, row.other, both)
+        relations = frozenset(relations_of(new, old, same_site=True))
+        changed = frozenset([*new.differing(old, relations), *old.differing(new, relations)])
+    return Pair(row.url, row.other, changed, bool(row.is_equal), (row.id, row.similar_claim))

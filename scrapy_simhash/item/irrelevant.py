@@ -1,24 +1,34 @@
 """Which fields may be ignored, because all that they tell is how copies differ.
 
 Wrong advice loses items. So a field must have a name without a known meaning, unlike a price, a
-title, a date or a code, and values that are times of a machine, counters or random tokens.
+title, a date or a code, and values that are times of a machine, counters or random tokens. Counters
+and tokens must also differ where nothing else does, on one page: any other page may be a variant
+that differs in nothing but its number.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from scrapy_simhash.item.evidence import Evidence
-from scrapy_simhash.item.facts import PAGE
+from scrapy_simhash.item.facts import PAGE, keys_of
 from scrapy_simhash.item.folding import Folded, fold
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.times import is_moment
 from scrapy_simhash.item.urls import place
+from scrapy_simhash.item.values import short
 
-#: Pairs of items that the advice about counters and tokens needs.
+#: Pairs of items that the advice about counters and tokens needs; about times, and others to see.
 LEAST = 20
+_LEAST_TIMES = 2
+# Sets of fields that are looked at, the most frequent ones, and pairs of each.
+_MOST_SETS = 10
+_MOST_PAIRS = 50
+# Sets that are advised.
+_MOST_ADVICE = 3
 
 # The share of distinct values among the values of a field; fewer are a property, like a size.
 _DISTINCT = 0.5
@@ -41,6 +51,27 @@ _EPOCH = re.compile(r"n:(\d{10})(?:\d{3}){0,3}(?:\.\d+)?", re.ASCII)
 _REFERRAL = re.compile(r"(?:from|ref|referr?er|spm|via)=[^&]*", re.IGNORECASE)
 
 
+class Pair(NamedTuple):
+    """Two items with similar texts that are kept, the later one first.
+
+    Attributes:
+        url, other: their URLs.
+        changed: the hashes of the names of the facts that keep them apart.
+        is_only: whether nothing else does.
+        items: what `ReadValues` needs to find them.
+    """
+
+    url: str
+    other: str
+    changed: frozenset[int]
+    is_only: bool
+    items: tuple[int, int]
+
+
+#: Returns the short values of items by the names of their fields.
+ReadValues = Callable[[Iterable[int]], Mapping[int, Mapping[str, Any]]]
+
+
 class Example(NamedTuple):
     """Two items that the advice would make copies: their URLs, and both values of each field."""
 
@@ -49,28 +80,72 @@ class Example(NamedTuple):
     values: Mapping[str, tuple[str, str]]
 
 
+class FieldAdvice(NamedTuple):
+    """Fields that tell nothing of an item, how many items differ in nothing else, and some."""
+
+    fields: tuple[str, ...]
+    number: int
+    examples: Sequence[Example]
+
+
+def irrelevant_fields(pairs: Sequence[Pair], read: ReadValues) -> list[FieldAdvice]:
+    """Which fields to ignore, alone or together, the most useful advice first."""
+    by_facts = defaultdict[frozenset[int], list[Pair]](list)
+    for pair in pairs:
+        by_facts[pair.changed].append(pair)
+    often = sorted(filter(None, by_facts), key=lambda one: -len(by_facts[one]))[:_MOST_SETS]
+    values = read(
+        {item for one in often for pair in by_facts[one][:_MOST_PAIRS] for item in pair.items}
+    )
+    # A field is several facts, if it is a time.
+    found = defaultdict[tuple[str, ...], list[Pair]](list)
+    seen = defaultdict[tuple[str, ...], list[Example]](list)
+    for changed in often:
+        some = by_facts[changed][:_MOST_PAIRS]
+        examples = [one for pair in some if (one := _example(pair, values)) is not None]
+        fields = tuple(examples[0].values) if len(examples) == len(some) else ()
+        if fields and not any(map(has_meaning, fields)):
+            found[fields] += by_facts[changed]
+            seen[fields] += examples
+    given = []
+    for fields, examples in seen.items():
+        if _are_irrelevant(fields, found[fields], examples):
+            keys = frozenset[int]().union(*map(keys_of, fields))
+            number = sum(pair.is_only and pair.changed <= keys for pair in pairs if pair.changed)
+            given.append(FieldAdvice(fields, number, examples))
+    return sorted(given, key=lambda one: -one.number)[:_MOST_ADVICE]
+
+
+def _are_irrelevant(
+    fields: Sequence[str], pairs: Sequence[Pair], examples: Sequence[Example]
+) -> bool:
+    """Whether fields tell nothing, given all pairs that differ in them, and some with values."""
+    count = sum(pair.is_only for pair in pairs)
+    others = [name for name in fields if not _are_moments(name, examples)]
+    if not others:
+        return count >= _LEAST_TIMES
+    is_proven = count >= LEAST and all(
+        pair.is_only and (pair.url == pair.other or is_one_page(pair.url, pair.other))
+        for pair in pairs
+    )
+    return is_proven and all(_tells_nothing(name, examples) for name in others)
+
+
+def _example(pair: Pair, values: Mapping[int, Mapping[str, Any]]) -> Example | None:
+    """The values of what keeps a pair apart; None if one is unknown."""
+    mine, theirs = (values.get(item, {}) for item in pair.items)
+    both = {
+        name: (short(mine[name]), short(theirs[name]))
+        for name in sorted(mine.keys() & theirs.keys())
+        if not keys_of(name).isdisjoint(pair.changed)
+    }
+    known = frozenset[int]().union(*map(keys_of, both))
+    return Example(pair.url, pair.other, both) if pair.changed <= known else None
+
+
 def has_meaning(field: str) -> bool:
     """Whether the name of a field tells what it is, such as a title, a code, a date or a price."""
     return field.startswith(("(", PAGE)) or bool(name_of(field).marks)
-
-
-def are_moments(examples: Sequence[Example]) -> bool:
-    """Whether nearly all values are times with seconds, which only machines write."""
-    return _share(_are_moments, examples) >= _CLEAR
-
-
-def are_irrelevant(fields: Sequence[str], examples: Sequence[Example]) -> bool:
-    """Whether fields by which copies differ have no known meaning, and values that tell nothing.
-
-    Counters and tokens have many distinct values, which are no parts of URLs.
-    """
-    if any(map(has_meaning, fields)):
-        return False
-    if are_moments(examples):
-        return True
-    return _share(_tells_nothing, examples) >= _CLEAR and all(
-        _varies(name, examples) for name in fields
-    )
 
 
 def is_one_page(a: str, b: str) -> bool:
@@ -88,16 +163,21 @@ def _path_and_query(url: str) -> tuple[str, list[str]]:
     return path, [part for part in query.split("&") if part and not _REFERRAL.fullmatch(part)]
 
 
-def _share(is_so: Callable[[Example], bool], examples: Sequence[Example]) -> float:
-    """The share of examples for which a condition holds."""
-    return sum(map(is_so, examples)) / len(examples) if examples else 0.0
+def _share(are_so: Iterable[bool]) -> float:
+    """The share of True."""
+    found = [*are_so]
+    return sum(found) / len(found)
 
 
-def _are_moments(example: Example) -> bool:
-    return all(
-        _is_to_the_second(fold(name_of(name), value))
-        for name, values in example.values.items()
-        for value in values
+def _are_moments(field: str, examples: Sequence[Example]) -> bool:
+    """Whether nearly all values are times with seconds, which only machines write."""
+    return (
+        _share(
+            _is_to_the_second(fold(name_of(field), value))
+            for one in examples
+            for value in one.values[field]
+        )
+        >= _CLEAR
     )
 
 
@@ -110,23 +190,37 @@ def _is_to_the_second(folded: Folded | None) -> bool:
     return bool(seconds.strip("0."))
 
 
-def _tells_nothing(example: Example) -> bool:
-    """Whether the values are counters or random tokens."""
-    for name, values in example.values.items():
-        for value in values:
-            folded = fold(name_of(name), value)
-            if folded is None or not _MEANINGLESS.fullmatch(value):
-                return False
-            date = _DATED_NUMBER if folded.text.startswith("n:") else _DATED
-            if folded.kind != Evidence.TEXT or date.search(folded.text):
-                return False
-    return True
+def _tells_nothing(field: str, examples: Sequence[Example]) -> bool:
+    """Whether nearly all values are counters or random tokens.
 
-
-def _varies(name: str, examples: Sequence[Example]) -> bool:
-    """Whether a field has many distinct values, which are no parts of URLs."""
-    values = [value for example in examples for value in example.values[name]]
-    in_urls = sum(
-        not {*example.values[name]}.isdisjoint(_WORD.findall(example.url)) for example in examples
+    They have many distinct values, which are no parts of URLs, and counters of items without URLs
+    of their own count what is read.
+    """
+    are_clear = (
+        _share(
+            all(_is_meaningless(field, value) for value in one.values[field])
+            and (one.url != one.other or _grows(*one.values[field]))
+            for one in examples
+        )
+        >= _CLEAR
     )
-    return len({*values}) >= _DISTINCT * len(values) and in_urls <= _BY_CHANCE * len(examples)
+    values = [value for one in examples for value in one.values[field]]
+    in_urls = _share(
+        not {*one.values[field]}.isdisjoint(_WORD.findall(one.url)) for one in examples
+    )
+    return are_clear and len({*values}) >= _DISTINCT * len(values) and in_urls <= _BY_CHANCE
+
+
+def _is_meaningless(field: str, value: str) -> bool:
+    """Whether a value is a counter or a random token, and no date."""
+    folded = fold(name_of(field), value)
+    if folded is None or folded.kind != Evidence.TEXT or not _MEANINGLESS.fullmatch(value):
+        return False
+    date = _DATED_NUMBER if folded.text.startswith("n:") else _DATED
+    return not date.search(folded.text)
+
+
+def _grows(later: str, earlier: str) -> bool:
+    """Whether a counter grows; True of what is no counter."""
+    are_counters = later.isdecimal() and earlier.isdecimal()
+    return not are_counters or int(later) > int(earlier)

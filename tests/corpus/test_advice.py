@@ -50,7 +50,7 @@ def test_it_says_what_kept_items_apart_and_what_to_ignore(dedupe):
         "6 items read, 6 kept, 0 dropped",
         "Kept 3 similar items whose values differ:",
         f"  loaded: 3, as in items 1 and 2: {MOMENTS[0]} -> {MOMENTS[1]}",
-        "To drop more: --ignore loaded: 2 more",
+        "To drop more: --ignore loaded: 2 of these differ in nothing else",
     ]
     assert dedupe(given, "--ignore", "loaded").splitlines() == [
         "6 items read, 4 kept, 2 dropped",
@@ -59,24 +59,19 @@ def test_it_says_what_kept_items_apart_and_what_to_ignore(dedupe):
     ]
 
 
-def test_a_number_is_not_exact_if_items_are_compared_as_a_whole(dedupe):
-    given = [*copies(3, loaded=MOMENTS), {"name": "Ann", "loaded": MOMENTS[0]}]
-    assert dedupe(given).endswith("To drop more: --ignore loaded: about 3 more\n")
-
-
 def test_programs_get_the_same_as_data(dedupe):
     found = dedupe([*copies(2, loaded=MOMENTS)], "--json")
     values = [MOMENTS[1], MOMENTS[0]]
     near = {"differs": "loaded", "number": 2, "items": [2, 1], "values": values}
     assert found["near"] == [near]
-    assert found["advice"] == [{"ignore": ["loaded"], "more": 2, "is_exact": True}]
+    assert found["advice"] == [{"ignore": ["loaded"], "more": 2}]
     assert "near" in dedupe([*copies(2)], "--json")
 
 
 def test_fields_that_only_together_make_a_difference_are_named_together(dedupe):
     given = [*copies(30, loaded=MOMENTS * 2, token=tokens(1))]
     told = dedupe(given)
-    assert told.endswith("To drop more: --ignore loaded,token: 30 more\n")
+    assert told.endswith("--ignore loaded,token: 30 of these differ in nothing else\n")
     assert dedupe(given, "--ignore", "loaded,token").startswith(
         "60 items read, 30 kept, 30 dropped"
     )
@@ -104,7 +99,7 @@ def test_a_field_that_may_tell_an_item_is_never_advised(dedupe, field):
 
 def test_a_token_needs_many_pairs_and_items_of_one_page(dedupe):
     given = [*copies(30, token=tokens(3))]
-    assert "To drop more: --ignore token: 30 more" in dedupe(given)
+    assert "To drop more: --ignore token: 30 of these" in dedupe(given)
     assert "To drop more" not in dedupe(given[:38])
     of_pages = [item | {"url": f"http://a.test/{n}"} for n, item in enumerate(given)]
     told = dedupe(of_pages)
@@ -114,22 +109,25 @@ def test_a_token_needs_many_pairs_and_items_of_one_page(dedupe):
     of_views = [
         item | {"url": f"http://a.test/{n // 2}{views[n % 2]}"} for n, item in enumerate(given)
     ]
-    assert "To drop more: --ignore token: 30 more" in dedupe(of_views)
+    assert "To drop more: --ignore token: 30 of these" in dedupe(of_views)
 
 
-@pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("prefer", [[], ["--prefer", "longest"]])
-def test_a_second_run_drops_what_was_said(dedupe, seed, prefer):
-    chance = random.Random(seed)
+def test_a_second_run_drops_what_was_said(dedupe, prefer):
+    chance = random.Random(3)
     given = [
         item | {"url": re.sub("//[a-d]", "//a", item["url"]), "loaded": chance.choice(MOMENTS)}
-        for item in items(300, seed)
+        for item in items(300, 3)
     ]
     before = dedupe(given, "--json", *prefer)
     (advice,) = before["advice"]
     after = dedupe(given, "--json", "--ignore", "loaded", *prefer)
-    assert advice["more"] == after["dropped"] - before["dropped"] > 0
-    assert not advice["is_exact"]
+    # An item may be a copy of another one than that which it is most similar to.
+    assert 10 <= advice["more"] <= after["dropped"] - before["dropped"] < 20
+    # These differ in their texts as well, or in another field.
+    assert advice["more"] < next(
+        one["number"] for one in before["near"] if one["differs"] == "loaded"
+    )
 
 
 def test_words_of_texts_that_differ_are_shown(dedupe):

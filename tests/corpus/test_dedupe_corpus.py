@@ -25,9 +25,7 @@ from stored import changed
 
 from scrapy_simhash.corpus import dedupe as dedupe_module
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
-from scrapy_simhash.corpus.greedy import Greedy
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.quality import criteria_of
 from scrapy_simhash.corpus.sketches import SketchStore
 from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.feed import source as source_module
@@ -372,7 +370,7 @@ def test_every_phase_says_how_many_items_are_done(tmp_path):
     sketcher, told = sketcher_of(JsonLines(source)), {}
     sketcher = replace(sketcher, reader=replace(sketcher.reader, fields=ComparedFields()))
     dedupe_corpus(sketcher, Targets(tmp_path / "out.jsonl"), advance=told.__setitem__)
-    assert told == dict.fromkeys(("Reading", "Sketching", "Writing"), 3000)
+    assert told == dict.fromkeys(("Reading", "Sketching", "Deciding", "Writing"), 3000)
 
 
 def test_a_run_that_fails_anywhere_leaves_nothing_and_can_be_repeated(tmp_path, monkeypatch):
@@ -389,7 +387,7 @@ def test_a_run_that_fails_anywhere_leaves_nothing_and_can_be_repeated(tmp_path, 
     def fail(*arguments, **more):
         raise OSError("the disk is full")
 
-    places = [(SketchStore, "append"), (SketchStore, "read"), (Greedy, "add")]
+    places = [(SketchStore, "append"), (SketchStore, "read"), (dedupe_module, "decide_corpus")]
     places += [(dedupe_module, "_copy"), (dedupe_module, "write_table"), (os, "fsync")]
     for identity, name in places:
         with monkeypatch.context() as patch:
@@ -464,18 +462,16 @@ def test_of_two_runs_with_one_output_the_second_is_refused(call, tmp_path, monke
 def test_a_file_that_becomes_shorter_before_it_is_copied_is_refused(tmp_path, monkeypatch):
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_bytes(jsonl(feed_of(60)[0]))
-    # Its beginning is read before the first decision, which needs all sketches.
-    sketcher = replace(sketcher_of(JsonLines(source)), criteria=criteria_of(["longest"]))
     monkeypatch.setattr(source_module, "CHUNK_BYTES", 500)
-    works = Greedy.add
+    works = dedupe_module.decide_corpus
 
-    def decide(*arguments):
+    def decide(*arguments, **more):
         source.write_bytes(jsonl(feed_of(59)[0]))
-        return works(*arguments)
+        return works(*arguments, **more)
 
-    monkeypatch.setattr(Greedy, "add", decide)
+    monkeypatch.setattr(dedupe_module, "decide_corpus", decide)
     with pytest.raises(FeedError, match="was changed while it was read"):
-        dedupe_corpus(sketcher, Targets(output))
+        dedupe_corpus(sketcher_of(JsonLines(source)), Targets(output))
     assert list(tmp_path.iterdir()) == [source]
 
 

@@ -239,33 +239,12 @@ def test_with_the_core_or_without_it_and_any_number_of_workers_decides_the_same(
     many = [item | {"n": n} for n, item in enumerate(feed_of(300)[0])]
     feed = lines_of(*many[:99], *PROSE_ITEMS, *OTHERS, *many[99:], *PROSE_ITEMS[::-1])
     written = set()
-    for name, core, workers, by_threads in [
-        ("a", native.core, 1, True),
-        ("b", native.core, 3, True),
-        ("c", native.core, 2, False),
-        ("d", None, 1, False),
-    ]:
+    for name, core, workers in [("a", native.core, 1), ("b", native.core, 3), ("c", None, 1)]:
         monkeypatch.setattr(native, "core", core)
         sketcher = sketcher_of(tmp_path / "in.jsonl", feed)
-        monkeypatch.setattr(Sketcher, "suits_threads", lambda *_, it=by_threads: it)
         targets = Targets(tmp_path / f"{name}.jsonl", groups=tmp_path / f"{name}.csv")
         counts = dedupe_corpus(sketcher, targets, workers=workers)
         assert counts.read == 300 + 2 * len(PROSE_ITEMS) + len(OTHERS)
         assert counts.dropped > 100
         written.add((targets.kept.read_bytes(), targets.groups.read_bytes()))
     assert len(written) == 1
-
-
-@pytest.mark.skipif(native.core is None, reason="the core is not in use")
-@pytest.mark.parametrize(
-    ("items", "expected"),
-    [
-        (PROSE_ITEMS, True),
-        ([*PROSE_ITEMS, *PROSE_ITEMS, {"text": "Short."}], True),
-        ([*PROSE_ITEMS, *[{"text": "Short."}] * len(PROSE_ITEMS)], False),
-    ],
-)
-def test_threads_are_used_where_most_items_are_prose(tmp_path, items, expected):
-    sketcher = sketcher_of(tmp_path / "in.jsonl", lines_of(*items))
-    (chunk,) = sketcher.sources[0].chunks()
-    assert sketcher.suits_threads(Portion(0, 0, chunk)) is expected

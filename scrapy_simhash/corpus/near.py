@@ -1,0 +1,147 @@
+"""What keeps similar items of a corpus apart, and which of it tells nothing of an item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_simhash.corpus.greedy import Decisions
+from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.sketches import Sketches
+from scrapy_simhash.corpus.workers import ADDRESS
+from scrapy_simhash.features.changes import Changes, WordEdit
+from scrapy_simhash.index.decide import difference
+from scrapy_simhash.index.rule import compare
+from scrapy_simhash.index.visits import may_be_one_site
+from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts, relations_of, without
+from scrapy_simhash.item.irrelevant import FieldAdvice, Pair, ReadValues, irrelevant_fields
+from scrapy_simhash.item.names import name_of
+from scrapy_simhash.item.values import short
+
+#: Reasons that are named, the most frequent ones.
+MOST_REASONS = 10
+# Items that the advice looks at.
+_MOST_ITEMS = 10_000
+
+
+class Near(NamedTuple):
+    """Items that were kept although others are similar, for one reason.
+
+    Attributes:
+        differs: the field that differs, or what else does; see `Verdict.differs`.
+        number: how many there are.
+        items: the numbers of the first one and of the item that it is similar to.
+        values: the values of both, or the words of their texts; None where one has none.
+    """
+
+    differs: str
+    number: int
+    items: tuple[int, int]
+    values: tuple[str | None, str | None]
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """Explains the decisions on a corpus.
+
+    Attributes:
+        sketches, plan, reference: as `decide_corpus` takes them.
+        decisions: on all documents.
+        read: returns the values of items.
+    """
+
+    sketches: Sketches
+    plan: Plan
+    reference: int
+    decisions: Decisions
+    read: ReadValues
+
+    def near(self) -> list[Near]:
+        """What keeps similar items apart, the most frequent reasons first."""
+        codes = self.decisions.differs[numbers := self._numbers()]
+        reasons, firsts, counts = np.unique(codes, return_index=True, return_counts=True)
+        often = np.argsort(-counts, kind="stable")[:MOST_REASONS]
+        found = [
+            (
+                self.decisions.reasons[reasons[one]],
+                int(counts[one]),
+                self._pair(numbers[firsts[one]]),
+            )
+            for one in often.tolist()
+        ]
+        values = self.read({number for _, _, pair in found for number in pair})
+        return [
+            Near(reason, count, pair, self._values(reason, pair, values))
+            for reason, count, pair in found
+        ]
+
+    def advice(self) -> list[FieldAdvice]:
+        """Which fields to ignore."""
+        return irrelevant_fields(list(map(self._changed, self._numbers()[:_MOST_ITEMS])), self.read)
+
+    def _numbers(self) -> NDArray[np.intp]:
+        """The documents that were kept although others are similar."""
+        are_near = self.decisions.kept & (self.decisions.differs > 0)
+        are_near[: self.reference] = False
+        return np.flatnonzero(are_near)
+
+    def _pair(self, number: np.intp) -> tuple[int, int]:
+        return int(number), int(self.decisions.matches[number])
+
+    def _changed(self, number: np.intp) -> Pair:
+        """A document with the facts that keep it apart from the one that it is similar to."""
+        pair = self._pair(number)
+        row, other = (self.sketches.row(one, one) for one in pair)
+        facts, stored = (Facts.unpack(one.facts or b"") for one in (row, other))
+        here = may_be_one_site(row.url, other.url) or self.plan.rule.facts == "always"
+        relations = frozenset(relations_of(facts, stored, same_site=here))
+        changed = frozenset(facts.differing(stored, relations))
+        is_only = False
+        if changed:
+            row, other = (
+                one._replace(facts=without(one.facts or b"", changed), digest=None)
+                for one in (row, other)
+            )
+            similarity = float(self.decisions.similarities[number])
+            known = None if np.isnan(similarity) else similarity
+            changes = partial(self.sketches.changes, *pair)
+            match = compare(
+                row, other, self.plan.scheme.bits, jaccard=lambda: (known, False), changes=changes
+            )
+            is_only = difference(row, Facts.unpack(row.facts or b""), match, self.plan.rule) is None
+        later, earlier = max(pair), min(pair)
+        urls = self.sketches.url(later), self.sketches.url(earlier)
+        return Pair(*urls, changed, is_only, (later, earlier))
+
+    def _values(
+        self, reason: str, pair: tuple[int, int], values: Mapping[int, Mapping[str, Any]]
+    ) -> tuple[str | None, str | None]:
+        if reason.startswith("(") and reason != ADDRESS:
+            one, other = map(self.sketches.text, pair)
+            return (None, None) if one is None or other is None else _words(reason, one, other)
+        key = name_of(reason).key
+        one, other = (
+            next((short(v) for n, v in values[number].items() if name_of(n).key == key), None)
+            for number in pair
+        )
+        return one, other
+
+
+def _words(reason: str, new: str, old: str) -> tuple[str, str]:
+    """The words of two texts where they differ most."""
+
+    def weight(change: WordEdit) -> tuple[bool, int]:
+        words = [*change.new, *change.old]
+        has_digits = any(map(str.isdigit, "".join(words)))
+        return reason == NUMBERS_OF_TEXT and has_digits, len(words)
+
+    most = max(Changes.of(new, old).all, key=weight, default=None)
+    if most is None:
+        return "", ""
+    one, other = (" ".join([most.before, *words, most.after]).strip() for words in most[:2])
+    return one, other
