@@ -29,19 +29,18 @@ def not_apart(
     similar: list[Similar],
     sketches: Sketches,
     numbers: NDArray[np.uint32],
-    rows: Sequence[ClaimRow],
+    apart: NDArray[np.bool_],
     limit: int,
 ) -> list[Similar]:
-    """The documents that no fact keeps apart from one, and the nearest of the others.
+    """The documents that are not apart from one, and the nearest of the others.
 
     Args:
-        similar: documents of the same site with a similar text.
+        similar: documents with a similar text.
         sketches: of all documents.
         numbers: of the document and of the similar ones.
-        rows: of the same.
+        apart: which of the similar ones are apart, unless they are versions of the document.
         limit: the largest distance of two similar texts.
     """
-    apart = _are_apart(rows[0].facts or b"", [one.facts or b"" for one in rows[1:]])
     of = sketches.rows[numbers]
     apart &= of["identity"][1:] != of["identity"][0]
     distances = hamming(*sketches.fingerprints(numbers[:1], numbers[1:]))
@@ -56,15 +55,16 @@ def not_apart(
     return [similar[one] for one in np.flatnonzero(~apart).tolist()]
 
 
-def _are_apart(facts: bytes, others: Sequence[bytes]) -> NDArray[np.bool_]:
-    """Whether packed facts differ from each of others in a value that both have, and that counts.
+def are_apart(row: ClaimRow, others: Sequence[ClaimRow]) -> NDArray[np.bool_]:
+    """Whether a document differs from each of others in a fact that both have, and that counts.
 
     Two pages of one site with such a difference are two, unless they are views of one page.
     """
-    records = np.frombuffer(b"".join(others), RECORD)
-    owners = np.repeat(np.arange(len(others)), [len(one) // RECORD_SIZE for one in others])
+    packed = [one.facts or b"" for one in others]
+    records = np.frombuffer(b"".join(packed), RECORD)
+    owners = np.repeat(np.arange(len(others)), [len(one) // RECORD_SIZE for one in packed])
     apart = np.zeros(len(others), np.bool_)
-    for name, kind, value in Facts.unpack(facts).records:
+    for name, kind, value in Facts.unpack(row.facts or b"").records:
         if kind in SURE:
             differs = are_different(records["fact"], kind, value)
             apart[owners[differs & (records["name"] == name)]] = True

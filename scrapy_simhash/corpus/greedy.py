@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash import native
-from scrapy_simhash.corpus.apart import MANY, Similar, not_apart
+from scrapy_simhash.corpus.apart import MANY, Similar, are_apart, not_apart
 from scrapy_simhash.corpus.candidates import Candidates, KeptByKey
 from scrapy_simhash.corpus.copies import CorpusCopies
 from scrapy_simhash.corpus.plan import Plan
@@ -260,18 +260,25 @@ class _Greedy:
         ]
 
     def _not_apart(self, place: int, similar: list[Similar]) -> list[Similar]:
-        """The similar documents without those that a fact keeps apart, but for the nearest one.
+        """The similar documents without those that are surely no originals, but for the nearest.
 
-        A document of another site, and a copy that is one, may show that the text is shared.
+        A fact keeps these apart; or none does, and the nearest is the original.
         """
-        others = [other for other, _ in similar]
-        is_family = len(others) >= MANY and self._plan.rule.facts != "never"
-        if not is_family or not self._copies.known.keys().isdisjoint(others):
+        row, others = self._row(place), [other for other, _ in similar]
+        if len(others) < MANY:
             return similar
-        if any(map(self._site(place).__ne__, map(self._site, others))):
+        numbers = self._numbers[[place, *others]]
+        if self._plan.rule.facts == "never":
+            # Those of one list are not copies of each other.
+            apart = np.full(len(others), not row.listing)
+        elif self._copies.known.keys().isdisjoint(others) and not any(
+            map(self._site(place).__ne__, map(self._site, others))
+        ):
+            # Elsewhere, these may show that the text is shared, as may a copy that is one.
+            apart = are_apart(row, list(map(self._row, others)))
+        else:
             return similar
-        numbers, rows = self._numbers[[place, *others]], [*map(self._row, (place, *others))]
-        return not_apart(similar, self._sketches, numbers, rows, self._plan.rule.limit)
+        return not_apart(similar, self._sketches, numbers, apart, self._plan.rule.limit)
 
     def _match(self, place: int, row: ClaimRow, other: int, jaccard: float | None) -> Match:
         numbers = self._numbers[[place, other]].tolist()
