@@ -23,7 +23,7 @@ from scrapy_simhash.corpus.candidates import Candidates, KeptByKey
 from scrapy_simhash.corpus.copies import CorpusCopies
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
-from scrapy_simhash.index.decide import decide, sharing_sites
+from scrapy_simhash.index.decide import TEXTS, decide, sharing_sites
 from scrapy_simhash.index.rule import compare
 from scrapy_simhash.index.verdict import ClaimRow, Match
 from scrapy_simhash.index.visits import may_be_one_site
@@ -271,13 +271,16 @@ class _Greedy:
         if self._plan.rule.facts == "never":
             # Those of one list are not copies of each other.
             apart = np.full(len(others), not row.listing)
-        elif self._copies.known.keys().isdisjoint(others) and not any(
-            map(self._site(place).__ne__, map(self._site, others))
-        ):
-            # Elsewhere, these may show that the text is shared, as may a copy that is one.
-            apart = are_apart(row, list(map(self._row, others)))
+        elif not self._copies.known.keys().isdisjoint(others):
+            return similar  # a copy that is one may show that the text is shared
+        elif self._sketches.rows["is_text"][numbers[0]]:
+            # Nothing but the texts tells these apart, and no more are compared.
+            least = sorted((similarity or 0.0 for _, similarity in similar), reverse=True)[:TEXTS]
+            return [one for one in similar if (one[1] or 0.0) >= least[-1]]
+        elif any(map(self._site(place).__ne__, map(self._site, others))):
+            return similar  # as may a document of another site
         else:
-            return similar
+            apart = are_apart(row, list(map(self._row, others)))
         return not_apart(similar, self._sketches, numbers, apart, self._plan.rule.limit)
 
     def _match(self, place: int, row: ClaimRow, other: int, jaccard: float | None) -> Match:
