@@ -160,11 +160,6 @@ class ItemReader:
         """Whether an item has no value in any field to compare."""
         return self._read(item, self.fields.ignore)[1].is_empty
 
-    def is_prose(self, item: Mapping[str, Any]) -> bool:
-        """Whether nearly all the work on an item is to sketch its text."""
-        name = self._prose_name()
-        return name is not None and self._read_prose(item, name) is not None
-
     def _prose_name(self) -> Name | None:
         """The name of the only field to compare, if it may hold prose and tells nothing of it."""
         only, fields = self.fields.only or (), self.fields
