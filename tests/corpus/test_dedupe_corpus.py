@@ -24,6 +24,7 @@ from loopback import article, prose
 from stored import changed
 
 from scrapy_simhash.corpus import dedupe as dedupe_module
+from scrapy_simhash.corpus import workers
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import SketchStore
@@ -491,15 +492,42 @@ def test_blank_lines_and_a_last_line_without_an_end_are_read_in_chunks_too(
     assert [one[:2] for one in found] == [(2 * n + 1, given[n].strip()) for n in (0, 3, 4, 6)]
 
 
-def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch):
-    items, kept = feed_of(60)
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv"])
+@pytest.mark.parametrize("more", [[], ["--fields", "text"]])
+def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch, suffix, more):
     source = tmp_path / "in.jsonl"
-    source.write_bytes(jsonl(items))
+    source.write_bytes(jsonl(items(300, 4)))
+    if suffix != "jsonl":
+        other = tmp_path / f"in.{suffix}"
+        assert call("dedupe", source, "--fields", "url", "-o", other)[0] == 0
+        source = other
+
+    def run(*options):
+        made = [tmp_path / f"{name}.{suffix}" for name in ("kept", "dropped")]
+        made.append(tmp_path / "groups.csv")
+        for path in made:
+            path.unlink(missing_ok=True)
+        targets = ["-o", made[0], "--dropped", made[1], "--groups", made[2]]
+        assert call("dedupe", source, *targets, *more, *options)[0] == 0
+        return [path.read_bytes() for path in made]
+
+    at_once = run("--workers", 1)
+    assert all(len(content) > 999 for content in at_once)
+    monkeypatch.setattr(source_module, "CHUNK_BYTES", 3000)
+    for options in (["--workers", 1], ["--workers", 3]):
+        assert run(*options) == at_once
+
+
+def test_as_many_processes_as_pay_are_started(call, tmp_path, monkeypatch):
+    source, started = tmp_path / "in.jsonl", []
+    source.write_bytes(jsonl(feed_of(60)[0]))
     monkeypatch.setattr(source_module, "CHUNK_BYTES", 1000)
-    outputs = [tmp_path / f"{count}.jsonl" for count in (1, 3)]
-    for count, output in zip((1, 3), outputs, strict=True):
-        assert call("dedupe", source, "-o", output, "--ignore", "n", "--workers", count)[0] == 0
-        assert output.read_bytes() == jsonl([items[number] for number in kept])
+    monkeypatch.setattr(workers, "usable_cores", lambda: 5)
+    monkeypatch.setattr(workers, "_processes", lambda _, count: started.append(count))
+    for place, enough in enumerate((1000, 0)):
+        monkeypatch.setattr(workers, "_ENOUGH", enough)
+        assert call("dedupe", source, "-o", tmp_path / f"{place}.jsonl")[0] == 0
+    assert started == [5]
 
 
 @pytest.mark.parametrize(
@@ -559,31 +587,3 @@ def test_files_are_taken_in_the_order_of_their_names(tmp_path):
         (tmp_path / name).touch()
     found = [path.name for path in find_files(str(tmp_path))]
     assert found == ["a.csv", "b.jsonl", "d.warc.gz"]
-
-
-@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv"])
-@pytest.mark.parametrize("more", [[], ["--fields", "text"]])
-def test_deciding_while_others_are_sketched_changes_nothing(
-    call, tmp_path, monkeypatch, suffix, more
-):
-    source = tmp_path / "in.jsonl"
-    source.write_bytes(jsonl(items(300, 4)))
-    if suffix != "jsonl":
-        other = tmp_path / f"in.{suffix}"
-        assert call("dedupe", source, "--fields", "url", "-o", other)[0] == 0
-        source = other
-
-    def run(*options):
-        made = [tmp_path / f"{name}.{suffix}" for name in ("kept", "dropped")]
-        made.append(tmp_path / "groups.csv")
-        for path in made:
-            path.unlink(missing_ok=True)
-        targets = ["-o", made[0], "--dropped", made[1], "--groups", made[2]]
-        assert call("dedupe", source, *targets, *more, *options)[0] == 0
-        return [path.read_bytes() for path in made]
-
-    at_once = run("--workers", 1)
-    assert all(len(content) > 999 for content in at_once)
-    monkeypatch.setattr(source_module, "CHUNK_BYTES", 3000)
-    for count in (1, 2):
-        assert run("--workers", count) == at_once
