@@ -110,6 +110,12 @@ def test_a_token_needs_many_pairs_and_items_of_one_page(dedupe):
         item | {"url": f"http://a.test/{n // 2}{views[n % 2]}"} for n, item in enumerate(given)
     ]
     assert "To drop more: --ignore token: 30 of these" in dedupe(of_views)
+    in_urls = [
+        item | {"url": f"http://a.test/{given[n | 1]['token']}{views[n % 2]}"}
+        for n, item in enumerate(given)
+    ]
+    assert "To drop more" not in dedupe(in_urls)
+    assert "To drop more" not in dedupe([*copies(1, loaded=MOMENTS)])
 
 
 @pytest.mark.parametrize("prefer", [[], ["--prefer", "longest"]])
