@@ -110,11 +110,11 @@ def make_varied(path: Path, count: int, pages: Path | None, language: str = "en"
     """
     chance = random.Random(7)
     if pages is not None:
-        drawn, shared, own = partial(_drawn, chance, paragraphs_of(pages)), (300, 0), (20, 200)
+        drawn, shared, own = partial(_drawn, chance, paragraphs_of(pages)), (300,), (20, 200)
     else:
         words = made_up(chance)
         drawn, shared, own = lambda one, k: chance.choices(words[one], k=k), (500, 500), (2, 80)
-    before, behind = (drawn(language, length) for length in shared)
+    before, *behind = (drawn(language, length) for length in shared)
     originals: list[tuple[str, str]] = []
     usual = language
     with path.open("w") as file:
@@ -129,7 +129,7 @@ def make_varied(path: Path, count: int, pages: Path | None, language: str = "en"
             else:
                 length = round(50 * 60 ** chance.random())
                 text = drawn(language, chance.randint(*own) if turn == 2 else length)
-                text = before + text + behind if turn == 2 else text
+                text = sum(behind, before + text) if turn == 2 else text
                 _keep(originals, (language, _GAPS[language].join(text)), chance)
             file.write(_line(number, _GAPS[language].join(text)))
     return sum(number % 10 in {4, 9} for number in range(count))
