@@ -14,7 +14,7 @@ is one template of 300 words with 20 to 200 of its own, and a tenth is Chinese. 
 of the real pages in that archive, whose files are named */en/* and */zh/*; words of the text stand
 in place of a sixth of its words, so that no two originals are similar. With --templates the words
 are made up again, and the template has 1,000 words with 2 to 80 of its own in their midst: most of
-those texts are similar, and only what they say tells them apart.
+those texts are similar, and only these words tell them apart.
 
 Each tool runs in its own process, reads JSON lines and prints how many it keeps. It reports wall
 time, CPU time of all its processes, their peak memory, with and without mapped files, which the
