@@ -117,13 +117,11 @@ def _matches(
 
 def _match_of_text(lookup: Lookup, batch: Batch, number: int, sighting: Sighting) -> Match | None:
     """The match of a document with the text that a sighting has beside its claim, if it is kept."""
-    row, document, similarities = batch.rows[number], batch.documents[number], lookup.similarities
+    document, similarities = batch.documents[number], lookup.similarities
     if document.text is None or similarities.missing([sighting.content]):
         return None
-    shown = ClaimRow(id=sighting.content, minhash=row.minhash)
-    ((jaccard, _),) = similarities.similarities(document, row, [shown])
-    changes = partial(similarities.changes, document, shown.id)
-    return Match(shown, 0, jaccard, bits=lookup.bits, changes=changes)
+    changes = partial(similarities.changes, document, sighting.content)
+    return Match(ClaimRow(id=sighting.content), 0, None, bits=lookup.bits, changes=changes)
 
 
 def _matches_in_batch(

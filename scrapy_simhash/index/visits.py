@@ -178,7 +178,17 @@ def equal_to(
     row: ClaimRow, sightings: Iterable[Sighting], compared: Mapping[int, Match], rule: Rule
 ) -> Sighting | None:
     """What shows what a document shows, but for its state; exactly, if there is such a one."""
-    equal = (one for one in sightings if is_unchanged(row, one, compared.get(one.content), rule))
+    equal = (
+        one
+        for one in sightings
+        if is_unchanged(row, one, compared.get(one.content), rule)
+        # Small edits add up: within the tolerance is what is near what was stored.
+        or (
+            one.status == "unchanged"
+            and rule.change_similarity < 1
+            and is_unchanged(row, one, compared.get(one.claim), rule)
+        )
+    )
     return max(equal, key=lambda one: one.digest == row.digest, default=None)
 
 
