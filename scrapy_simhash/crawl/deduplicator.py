@@ -39,6 +39,7 @@ from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem
 from scrapy_simhash.crawl.tracking import Page, TrackedItem, Tracker
 from scrapy_simhash.crawl.worker import Worker
+from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Document, LeftOut, Match, Verdict
 from scrapy_simhash.item.keys import UNIDENTIFIED
@@ -190,11 +191,11 @@ class Deduplicator:
             self._send(near_duplicate, tracked, item, match=match)
         if not is_unwanted:
             # It is stored in any case, and the items after it must not overtake it.
-            deferred_from_coro(self._leave_out(tracked.page, verdict, item))
+            deferred_from_coro(self._leave_out(tracked, document, verdict, item))
             return None
         # What equals a stored item in everything need not be kept.
         is_equal = not is_copy and verdict.is_equal
-        if not is_equal and not await self._leave_out(tracked.page, verdict, item):
+        if not is_equal and not await self._leave_out(tracked, document, verdict, item):
             return None
         message = _message(verdict.kind, document, match)
         return NearDuplicateItem(message, match, self._settings.log_level)
@@ -249,7 +250,9 @@ class Deduplicator:
             signal, item=item, response=response, spider=spider, **more
         )
 
-    async def _leave_out(self, page: Page, verdict: Verdict, item: Any) -> bool:
+    async def _leave_out(
+        self, tracked: TrackedItem, document: Document, verdict: Verdict, item: Any
+    ) -> bool:
         """Note that an item is left out; whether it may be, as that is committed."""
         stays = self._settings.on_duplicate == "report"
         action = "same" if verdict.kind == "same" else "report" if stays else "drop"
@@ -259,14 +262,21 @@ class Deduplicator:
             try:
                 if action != "report" and budget:
                     left_out.item, left_out.item_type = pack(item, largest(budget))
-                await self._worker.leave_out(page.namespace, left_out)
+                await self._worker.leave_out(tracked.page.namespace, left_out)
+            except NotFound:
+                # The index was replaced since: the new one is asked.
+                again = await self._claims.claim(tracked, document)
+                if again.match is not None and self._settings.leaves_out(again):
+                    return await self._leave_out(tracked, document, again, item)
+                tracked.verdict = replace(again, kind="same")
+                return False
             except TooLarge:
                 self._stats.count("quarantine/too_large")
                 if action == "same":
                     return False
                 # It could not be restored, so it is stored.
                 left_out = LeftOut(verdict, "report")
-                await self._worker.leave_out(page.namespace, left_out)
+                await self._worker.leave_out(tracked.page.namespace, left_out)
             return left_out.action != "report"
         self._stats.count("quarantine/failed")
         return False

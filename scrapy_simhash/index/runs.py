@@ -343,9 +343,9 @@ def last_complete(connection: Connection, run: int) -> tuple[int, list[int]]:
         .order_by(row.visit.desc(), row.id)
     )
     for visit, of_visit in groupby(runs, lambda one: one.visit):
-        some = list(of_visit)
-        is_whole = all(one.complete and one.closed for one in some)
-        if is_whole and some[-1].reason == "finished":
+        # What crashed was made again.
+        some = [one for one in of_visit if one.closed]
+        if some and some[-1].reason == "finished" and all(one.complete for one in some):
             return visit, [one.id for one in some]
     return 0, []
 
