@@ -325,7 +325,8 @@ class Sketches:
         facts, page_sketch, url = self._blobs(mine)
         same = ("identity", "listing", "compared_by", "fingerprint", "size")
         return ClaimRow(
-            id=place,
+            id=place + 1,
+            token=place,
             state=State.CONFIRMED,
             url=url.decode(),
             digest=mine["digest"] if mine["has_digest"] else None,

@@ -39,12 +39,8 @@ class Claims:
         """
         namespace = tracked.page.namespace
         asked_again: int | None = None
-        before: Verdict | None = None
         while True:
-            if before is not None:
-                # That verdict no longer holds.
-                self.worker.release(namespace, before)
-            verdict = before = await self.worker.claim(namespace, document)
+            verdict = await self.worker.claim(namespace, document)
             self.errors.note_answer()
             if verdict.claim is not None:
                 self._open[namespace, verdict.claim.id] = tracked

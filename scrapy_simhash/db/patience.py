@@ -18,7 +18,7 @@ SLICES = 4
 
 _counter = select(func.sum(schema.namespaces.c.counter))
 # The lock that many want besides is that of runs which open at the same moment.
-_opened = select(func.count()).where(schema.runs.c.visit > 0)
+_opened = select(func.count()).where(schema.runs.c.epoch > 0)
 
 
 @dataclass(slots=True)

@@ -38,11 +38,10 @@ class NamespaceRow(NamedTuple):
 #: Longer URLs are cut: a hostile site can make many that are very long.
 LONGEST_URL = 2000
 
-#: Sightings are also what was left out, with the item.
-claims, drops = schema.claims.c, schema.sightings.c
+claims, drops = schema.claims.c, schema.duplicates.c
 
-#: Sightings beside their claims, which may be gone.
-drops_with_claims = schema.sightings.outerjoin(
+#: Duplicates beside the claims of their originals, which may be gone.
+drops_with_claims = schema.duplicates.outerjoin(
     schema.claims, and_(claims.namespace == drops.namespace, claims.id == drops.claim, is_valid())
 )
 
@@ -70,8 +69,8 @@ def claims_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnEle
 
 
 def drops_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnElement[bool]]:
-    """Conditions for what was left out in a namespace and, if given, by a run."""
-    conditions = [drops.namespace == namespace.id, drops.action != ""]
+    """Conditions for the duplicates of a namespace and, if given, a run."""
+    conditions = [drops.namespace == namespace.id]
     return conditions if run is None else [*conditions, drops.run == run]
 
 

@@ -54,8 +54,7 @@ class AnswersInTurn:
         self.confirmed.append((namespace, verdict.claim.id))
 
     def release(self, namespace, verdict):
-        if verdict.claim is not None:
-            self.released.append((namespace, verdict.claim.id))
+        self.released.append((namespace, verdict.claim.id))
 
 
 class Crawl:

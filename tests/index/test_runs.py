@@ -9,7 +9,7 @@ import signal
 from typing import Any
 
 import pytest
-from claims import leave_out, rows
+from claims import rows
 from servers import ENGINES
 from sqlalchemy import select
 
@@ -21,6 +21,7 @@ from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, Recovery
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
+from scrapy_simhash.index.verdict import Duplicate
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
@@ -67,8 +68,8 @@ def deleted(run: Run) -> int:
     return run.recovery.claims
 
 
-def kind(index: Index, text: str, key: str = "") -> str:
-    return index.claim(text, key=key or text).kind
+def kind(index: Index, text: str, key: str = "other") -> str:
+    return index.claim(text, key=key).kind
 
 
 def test_what_a_dead_process_left_counts_no_more_and_is_deleted(db: Database) -> None:
@@ -144,7 +145,7 @@ def test_a_run_on_another_host_is_dead_once_it_was_silent(db: Database, silence:
     index = crashed(db, host="elsewhere", heartbeat=db.now() - silence)
     run, is_dead = Run.open(db), abs(silence) > LEASE
     assert run.recovery.runs == [], "not at once"
-    assert run.visit == (run.id if is_dead else index.run.id)
+    assert run.epoch == (run.id if is_dead else index.run.id)
     run.recovery.look(elsewhere=True)
     assert run.recovery.runs == [index.run.id] * is_dead
     assert len(index) == (0 if is_dead else 2)
@@ -162,7 +163,7 @@ def test_a_run_that_was_silent_itself_takes_no_other_for_dead(
         assert run.recovery.runs == dead
 
 
-def test_runs_that_open_at_once_share_a_visit_whichever_looks_first(
+def test_runs_that_open_at_once_share_an_epoch_whichever_looks_first(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look, second = Recovery.look, []
@@ -176,12 +177,12 @@ def test_runs_that_open_at_once_share_a_visit_whichever_looks_first(
     monkeypatch.setattr(Recovery, "look", open_another_first)
     first = Run.open(db)
     assert first.id < second[0].id
-    assert first.visit == second[0].visit
+    assert first.epoch == second[0].epoch
     third = Run.open(db)
-    assert third.visit == first.visit
+    assert third.epoch == first.epoch
     for run in (first, *second, third):
         run.close(settled=True, reason="finished")
-    assert Run.open(db).visit > first.visit
+    assert Run.open(db).epoch > first.epoch
 
 
 def test_a_run_whose_number_another_one_has_now_leaves_that_one_alone(
@@ -388,14 +389,15 @@ def test_a_run_that_never_closed_is_dead_though_its_process_lives(
 def test_what_was_dropped_against_a_dead_runs_claim_is_an_orphan(db: Database) -> None:
     living = Index(db, run=Run.open(db))
     index = crashed(db)
-    verdict = leave_out(living, living.document(OTHER, key="copy"))
-    assert verdict.match is not None
-    assert verdict.match.pending
+    match = living.claim(OTHER, key="copy").match
+    assert match is not None
+    assert match.pending
+    document = living.document(OTHER, key="copy")
+    living.execute(duplicates=[Duplicate(document, match, "drop", b"item", "dict")])
     run = Run.open(db)
     assert run.recovery.runs == [index.run.id]
     assert deleted(run) == 2
-    orphans = select(schema.sightings.c.key).where(schema.sightings.c.orphaned)
-    assert "copy" in db.read(lambda connection: connection.scalars(orphans).all())
+    assert db.read(lambda connection: connection.scalar(select(schema.duplicates.c.orphaned)))
 
 
 def test_a_run_that_was_taken_for_dead_can_still_confirm(db: Database) -> None:
@@ -454,12 +456,12 @@ def test_what_a_run_that_wakes_has_claimed_is_deleted_no_further(
 
 
 def test_who_is_silent_on_another_host_is_no_company(db: Database) -> None:
-    """Or a crawl after a dead one would be the same visit."""
+    """Or a crawl after a dead one would be the same visit of the web."""
     is_ignored, company = Run.open(db), Run.open(db)
     is_ignored.mark(host="elsewhere", heartbeat=db.now() - LEASE - 5)
-    company.mark(host="elsewhere", visit=company.id)
+    company.mark(host="elsewhere", epoch=company.id)
     run = Run.open(db)
-    assert run.visit == company.id
+    assert run.epoch == company.id
 
 
 def test_a_run_that_wakes_and_closes_keeps_what_is_left(db: Database) -> None:
