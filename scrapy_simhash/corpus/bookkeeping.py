@@ -3,7 +3,7 @@
 Some names may stand for the clock of a crawl or for the time of a thing: `created_at` of a table
 that a crawler fills, and of the posts of a forum. The whole corpus tells, never one pair of items.
 
-- A number that counts the items of each file tells nothing, if its name may stand for that.
+- A counter of the items of each file is one if its name may be that of a counter.
 - A moment is the crawl's if it never goes back along a file, and one of these holds:
 
   1. Every item also has a date of publication, or another moment that hardly any other has, and
@@ -70,16 +70,16 @@ _SLACK = 60.0
 _PAUSE = 3600.0
 # Seconds by which a moment in a different time zone may seem later.
 _DAY = 86_400.0
-# Characters of a list of counts.
+# The maximum length of a counter that is written as a list.
 _LONGEST_COUNT = 64
 _BRACKETS = ("[]", "()")
 
-#: The whole numbers of a count: one, or as in "page 3, row 7" one for each level.
+#: A counter: one number, or one for each level, such as page and row.
 Numbers = tuple[int, ...]
 
 
 class Written(NamedTuple):
-    """The fields of a corpus that tell nothing of its items.
+    """The bookkeeping fields of a corpus.
 
     Attributes:
         indexes: numbers of rows.
@@ -306,7 +306,7 @@ class _Columns:
 
 
 def _numbers(value: Any) -> Numbers | None:
-    """The whole numbers of a count, as a number, in digits or as a list of numbers.
+    """The value of a counter, written as a number, as digits or as a list of numbers.
 
     >>> _numbers("7"), _numbers("[0, 7]"), _numbers("07")
     ((7,), (0, 7), None)
@@ -319,7 +319,7 @@ def _numbers(value: Any) -> Numbers | None:
 
 
 def _follows(numbers: Numbers, last: Numbers, first: Numbers) -> bool:
-    """Whether numbers are the next ones of a count, as are (1, 0) after (0, 9)."""
+    """Whether the value of a counter is the successor of the last one: (1, 0) follows (0, 9)."""
     if len(numbers) != len(last):
         return False
     place = next(

@@ -86,7 +86,7 @@ class _Groups(NamedTuple):
 
     @classmethod
     def of(cls, keys: NDArray[np.int32], places: NDArray[np.intp]) -> Self:
-        """The groups of documents with these keys."""
+        """Group documents by their keys."""
         packed = keys.view(np.uint32).astype(np.uint64) << _HALF | places.astype(np.uint64)
         packed.sort()
         keys_in_order = packed >> _HALF
@@ -98,11 +98,11 @@ class _Groups(NamedTuple):
 
     @property
     def many(self) -> NDArray[np.uint64]:
-        """The places of those whose keys many have."""
+        """The places of the documents of large groups."""
         return self.places[~self.are_few]
 
     def pairs(self) -> NDArray[np.uint64]:
-        """The later and the earlier place of each pair of a small group, in one number."""
+        """The pairs of all small groups, each as one number: the later place in the high bits."""
         found = [np.empty(0, np.uint64)]
         later = np.flatnonzero(self.same & self.are_few)
         earlier = later

@@ -30,7 +30,7 @@ from scrapy_simhash.index.visits import may_be_one_site
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.simhash.measure import hamming
 
-#: Documents whose pairs are compared together.
+#: The number of documents whose pairs are compared in one call of the core.
 STEP = 4096
 _CACHED_ROWS = 1 << 14
 # What two documents have in common, and whether one is surely a copy, if that is not known.
@@ -260,9 +260,9 @@ class _Greedy:
         ]
 
     def _not_apart(self, place: int, similar: list[Similar]) -> list[Similar]:
-        """The similar documents without those that are surely no originals, but for the nearest.
+        """The similar documents that may be the original, and the nearest of the others.
 
-        A fact keeps these apart; or none does, and the nearest is the original.
+        The others differ in a fact. If none differs, the nearest one is the original.
         """
         row, others = self._row(place), [other for other, _ in similar]
         if len(others) < MANY:
@@ -272,13 +272,13 @@ class _Greedy:
             # Those of one list are not copies of each other.
             apart = np.full(len(others), not row.listing)
         elif not self._copies.known.keys().isdisjoint(others):
-            return similar  # a copy that is one may show that the text is shared
+            return similar  # a copy of these may show that the text is shared
         elif self._sketches.rows["is_text"][numbers[0]]:
-            # Nothing but the texts tells these apart, and no more are compared.
+            # They differ in their texts only, of which no more are compared.
             least = sorted((similarity or 0.0 for _, similarity in similar), reverse=True)[:TEXTS]
             return [one for one in similar if (one[1] or 0.0) >= least[-1]]
         elif any(map(self._site(place).__ne__, map(self._site, others))):
-            return similar  # as may a document of another site
+            return similar  # a document of a different site may show that, too
         else:
             apart = are_apart(row, list(map(self._row, others)))
         return not_apart(similar, self._sketches, numbers, apart, self._plan.rule.limit)

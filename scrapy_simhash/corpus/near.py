@@ -1,4 +1,4 @@
-"""What keeps similar items of a corpus apart, and which of it tells nothing of an item."""
+"""Why similar items of a corpus were kept, and which fields to ignore."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from scrapy_simhash.item.irrelevant import FieldAdvice, Pair, ReadValues, irrele
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.values import short
 
-#: Reasons that are named, the most frequent ones.
+#: The maximum number of reasons, the most frequent first.
 MOST_REASONS = 10
-# Items that the advice looks at.
+# The maximum number of items that are examined for advice.
 _MOST_ITEMS = 10_000
 
 
@@ -62,7 +62,7 @@ class Explainer:
     read: ReadValues
 
     def near(self) -> list[Near]:
-        """What keeps similar items apart, the most frequent reasons first."""
+        """Why similar items were kept, the most frequent reasons first."""
         codes = self.decisions.differs[numbers := self._numbers()]
         reasons, firsts, counts = np.unique(codes, return_index=True, return_counts=True)
         often = np.argsort(-counts, kind="stable")[:MOST_REASONS]
@@ -85,7 +85,7 @@ class Explainer:
         return irrelevant_fields(list(map(self._changed, self._numbers()[:_MOST_ITEMS])), self.read)
 
     def _numbers(self) -> NDArray[np.intp]:
-        """The documents that were kept although others are similar."""
+        """The numbers of the documents that were kept although a similar one is kept."""
         are_near = self.decisions.kept & (self.decisions.differs > 0)
         are_near[: self.reference] = False
         return np.flatnonzero(are_near)
@@ -94,7 +94,7 @@ class Explainer:
         return int(number), int(self.decisions.matches[number])
 
     def _changed(self, number: np.intp) -> Pair:
-        """A document with the facts that keep it apart from the one that it is similar to."""
+        """A document and the similar one, with the facts that differ."""
         pair = self._pair(number)
         row, other = (self.sketches.row(one, one) for one in pair)
         facts, stored = (Facts.unpack(one.facts or b"") for one in (row, other))

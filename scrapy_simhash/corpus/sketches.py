@@ -39,7 +39,7 @@ EMPTY = -3
 MOST_PROBLEMS = 10
 
 _DIGEST = 16
-# Texts that are at hand, as those of a template are compared with each other.
+# The number of cached texts: those of a template are compared with each other.
 _CACHED_TEXTS = 64
 _NO_SHINGLES = np.empty(0, np.uint64)
 
@@ -227,7 +227,7 @@ class Sketches:
         self._begins = [rows[name] for name in ("shingles", "hashes")]
         self._text = lru_cache(_CACHED_TEXTS)(self._read_text)
         self._rest = lru_cache(_CACHED_TEXTS)(lambda number: without_state(self._text(number)))
-        # A pair is asked for twice: with its state, then without.
+        # Each pair is looked up twice: with its state, then without it.
         self._changes = lru_cache(1)(lambda *pair: Changes.of(*map(self._text, pair)))
 
     @classmethod

@@ -30,7 +30,7 @@ ADDRESS = "(address)"
 # Portions under way for each process: one that it works on, and one in its queue.
 _AHEAD = 3
 
-# Seconds of work from which on several processes pay.
+# Estimated CPU seconds from which several processes are faster than one.
 _ENOUGH = 8
 # How much smaller a compressed file is.
 _COMPRESSION = 4
@@ -117,7 +117,7 @@ def usable_cores() -> int:
 def sketch_all(
     sketcher: Sketcher, portions: Iterable[Portion], workers: int | None
 ) -> Generator[Part]:
-    """Sketch records, in their order, in as many processes, None for all that pay.
+    """Sketch records, in their order, in `workers` processes; by default as many as are faster.
 
     Raises:
         FeedError: as `Sketcher.part`.
@@ -150,9 +150,9 @@ def _ahead(pool: ProcessPoolExecutor, portions: Iterable[Portion], workers: int)
 
 
 def _worthwhile(sources: Sequence[Source], pace: float) -> int:
-    """One for each core, but one alone where others would take longer to start than they save.
+    """The number of processes: one for each core, or one if that is faster.
 
-    `pace` is how many seconds a byte takes.
+    `pace` is in CPU seconds a byte.
     """
     paths = [source.path for source in sources]
     size = sum(path.stat().st_size * (_COMPRESSION if is_compressed(path) else 1) for path in paths)

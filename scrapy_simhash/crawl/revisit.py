@@ -40,39 +40,39 @@ from scrapy_simhash.index.verdict import random_number
 
 logger = logging.getLogger(__name__)
 
-#: "adaptive" requests a page again after so many seconds: at first, and at most.
+#: The first and the longest freshness lifetime of "adaptive", in seconds.
 _FIRST_INTERVAL = 3600
 _LAST_INTERVAL = 30 * DAY
 
-#: Servers are sometimes wrong: after so many answers of 304 a page is downloaded. The first time,
-#: pages differ in when: a visit that downloads all of them would be as slow as the first one.
+#: The number of 304 responses after which a page is downloaded, as servers are sometimes wrong. The
+#: first time it is less, and different for each page, so that no visit downloads all of them.
 _TRUSTED = 9
 
-#: Apache adds this to the ETag of a compressed page, and does not know it when it is requested.
+#: Apache appends this to the ETag of a compressed response, but does not match it in If-None-Match.
 _COMPRESSED = re.compile(rb"[-;](?:gzip|br|zstd|deflate)(?=\"$)")
 
-#: Keys in the meta of requests whose page a browser fills, and flags of such responses: the
-#: validators are those of an empty frame.
+#: Meta keys of requests that a browser renders, and flags of their responses: the validators are
+#: those of the document before its scripts have run.
 _BROWSERS = ("playwright", "splash", "zyte_api", "zyte_api_automap")
 _UNCACHED_FLAGS = frozenset({"dataloss", "partial", "playwright", "zyte-api"})
 
 _CONDITIONS = ("If-None-Match", "If-Modified-Since")
 
-#: Headers of a request by which pages vary, whatever their server says.
+#: Request headers that are part of the cache key, whether or not the `Vary` names them.
 _VARY = ("Accept", "Accept-Encoding", "Accept-Language", "Authorization")
 _VARY_NAMES = frozenset(name.lower().encode() for name in _VARY)
 
-#: Headers of an answer of 304 that tell nothing of the page.
+#: Headers of a 304 response that do not update the cached ones.
 _OF_BODY = (b"Content-Encoding", b"Content-Length", b"Content-Type")
 
-#: Pages, and bytes of them, from which on they are written; and the most that may wait.
+#: Pages are written when so many are pending, or so many bytes; and the most bytes that may be.
 _BATCH = 64
 _BATCH_BYTES = 4 << 20
 _WAITING_BYTES = 64 << 20
 
 
 class _CachedPage(NamedTuple):
-    """A page that was downloaded before, and its headers."""
+    """A cache entry, with its parsed headers."""
 
     stored: StoredPage
     headers: Headers
@@ -80,10 +80,10 @@ class _CachedPage(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Download:
-    """A page from its request to the start of its callback.
+    """A request until its callback starts.
 
-    `validators` are the headers that were added to the request; `page` is what is to be stored, and
-    `encoding` that of its body.
+    `validators` are the headers that were added to the request, `page` is the entry that will be
+    cached, and `encoding` is its `Content-Encoding`.
     """
 
     key: bytes
@@ -308,24 +308,25 @@ class Revisits:
 
 
 def _is_fresh(stored: StoredPage, request: Request, mode: Revisit) -> bool:
-    """Whether a page need not be requested yet; never one that led to others, or in a new session.
+    """Whether a cached page may be used without validation.
 
-    A page of somebody who had logged in may not say so in its `Vary`.
+    One with links is never fresh, nor is one that was requested with other cookies: the page of a
+    user who has logged in may lack `Vary: Cookie`.
     """
     if mode == "conditional" or stored.never_fresh or stored.cookies != _cookies(request):
         return False
-    # A clock may have been ahead when it was checked.
+    # The clock may have been set back since.
     age = time.time() - stored.checked
     return 0 <= age < (stored.interval if mode == "adaptive" else mode)
 
 
 def _next_interval(cached: _CachedPage | None) -> int:
-    """For how many seconds "adaptive" does not request a page again, if it has not changed."""
+    """The next freshness lifetime of a page that has not changed, for "adaptive"."""
     return min(2 * cached.stored.interval, _LAST_INTERVAL) if cached else _FIRST_INTERVAL
 
 
 def _should_cache(response: Response, mode: Revisit) -> bool:
-    """Whether a page may be stored; with a time also if its server gives no validator."""
+    """Whether a response is cached; without a validator only if pages have a freshness lifetime."""
     headers = response.headers
     control, vary = (b",".join(headers.getlist(name)) for name in ("Cache-Control", "Vary"))
     return (
@@ -339,10 +340,7 @@ def _should_cache(response: Response, mode: Revisit) -> bool:
 
 
 def _vary(request: Request, headers: Headers) -> bytes:
-    """A hash of the headers of a request that the `Vary` of its response names.
-
-    Those that every key has are left out.
-    """
+    """A hash of the request headers that the `Vary` names and the cache key lacks."""
     names = map(bytes.strip, b",".join(headers.getlist("Vary")).lower().split(b","))
     varying = sorted({*names} - _VARY_NAMES - {b""})
     return _hash([(name, request.headers.getlist(name)) for name in varying], 8) if varying else b""
@@ -360,7 +358,7 @@ def _hash(values: object, size: int, secret: bytes = b"") -> bytes:
 
 
 def _validators(headers: Headers) -> dict[str, bytes]:
-    """The headers that ask whether a page was modified, given those that it had."""
+    """The headers of a conditional request, given those of the cached response."""
     validators = dict[str, bytes]()
     if etag := headers.get("ETag"):
         plain = _COMPRESSED.sub(b"", etag)
@@ -371,7 +369,7 @@ def _validators(headers: Headers) -> dict[str, bytes]:
 
 
 def _is_strong(modified: bytes, date: bytes | None) -> bool:
-    """Whether a `Last-Modified` lies before the `Date`: one second may have two versions."""
+    """Whether a `Last-Modified` is a strong validator: one second may have two versions."""
     if date is None:
         return True
     with suppress(TypeError, ValueError):  # unreadable, or only one of them has a zone

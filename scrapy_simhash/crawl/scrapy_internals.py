@@ -38,7 +38,7 @@ _WAITING_ITEM = 20_000
 #: Feeds that are overwritten by default.
 _OVERWRITTEN = ("s3:", "gs:", "ftp:", "ftps:")
 
-# Bytes that are decompressed at once.
+# The number of bytes that are decompressed at once.
 _PORTION = 1 << 20
 
 _lost: set[str] = set()
@@ -64,15 +64,15 @@ def _or_lose(feature: str) -> Iterator[None]:
 
 
 def is_whole(packed: bytes, encoding: bytes, body: bytes) -> bool:
-    """Whether nothing is missing at the end of a compressed body: Scrapy takes what is there.
+    """Whether a compressed body is complete; Scrapy decompresses a truncated one as far as it goes.
 
-    `body` is what Scrapy decompressed it to.
+    `body` is the body that Scrapy has decompressed.
     """
     encoding, libraries = encoding.strip().lower(), cast("Any", _compression)
     with suppress(Exception):  # whatever the libraries raise for a damaged body
-        # A file may be packed without being told so.
+        # Some servers send gzip without a Content-Encoding.
         if encoding in {b"gzip", b"x-gzip"} or packed.startswith(b"\x1f\x8b"):
-            # The last bytes are the size, which is much faster to compare.
+            # The trailer has the size, which is faster to check.
             if int.from_bytes(packed[-4:], "little") != len(body):
                 with gzip.open(BytesIO(packed)) as file:
                     while file.read(_PORTION):

@@ -80,7 +80,7 @@ class DatabaseThread:
         self.is_started = False
 
     def put(self, work: Callable[[], T], done: Callable[[T | IndexUnavailable], None]) -> None:
-        """Do something in the thread; the event loop is then given the result, or an error."""
+        """Run a function in the thread; `done` gets its result, or an error, on the event loop."""
         self._tasks.put((work, done))
         if not self.is_started:
             self.is_started = True
@@ -106,7 +106,7 @@ class DatabaseThread:
             try:
                 result = work()
             except Exception as error:
-                # Such as MemoryError: somebody waits for a result, and others will.
+                # Such as MemoryError. The caller waits for a result, and the thread must go on.
                 if not self._has_failed:
                     logger.exception("The thread of the index failed; it goes on")
                 self._has_failed = True
@@ -126,7 +126,7 @@ class DatabaseThread:
         """Look after the run, or whether the database is available again."""
         error, self._error = self._error, None
         if error is None:
-            # Jobs send a heartbeat themselves; that of the first is the row of the run.
+            # Jobs send a heartbeat first; opening the run is one, too.
             if not self._has_beaten:
                 self._beat()
             self._has_beaten = False
@@ -170,7 +170,7 @@ class DatabaseThread:
         index = database.index(namespace)
         written: defaultdict[str, list[Any]] = defaultdict(list)
         for job in jobs:
-            # Numbers of claims of a file that is gone tell nothing.
+            # Numbers of claims are valid in one file only.
             if job.method in _WRITES and not database.is_outdated(job.argument):
                 written[job.method].append(job.argument)
         verdicts = iter(index.execute(**written) if written else ())

@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 #: it: where items are processed one by one, it is asked when the item before has been stored.
 _IDLE_TURNS = 10
 
-#: Seconds without the outcome of any item after which nobody waits for one any more: a pipeline may
-#: hold it until it has received more items, which are the ones that wait.
+#: Seconds without the outcome of any item after which waiting for one ends: a pipeline may buffer
+#: items until it has received more of them, which are those that wait.
 STALLED = 120.0
 
 _END = object()

@@ -153,7 +153,7 @@ class PageFile:
         query = "SELECT coalesce(max(never_fresh), 0) FROM pages WHERE key = ?"
         was_never = bool(connection.execute(query, (page.key,)).fetchone()[0])
         page = page._replace(never_fresh=page.never_fresh or was_never)
-        # Also if there is no room for the new version.
+        # Even if the new version exceeds the budget.
         self._delete(connection, "key = ?", page.key)
         if (size := len(page.body)) > self._budget:
             return

@@ -1,4 +1,4 @@
-"""How long a transaction is tried: a lock that many want is waited for as long as it moves."""
+"""How long a transaction is retried: while others get the lock that it waits for."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.errors import has_waited_for_several, is_busy, is_transient, was_cut
 
-#: A wait for a lock is interrupted this many times per timeout, to see whether others get through.
+#: How many times per timeout a lock wait is interrupted, to see whether other transactions commit.
 SLICES = 4
 
 _counter = select(func.sum(schema.namespaces.c.counter))
-# The lock that many want besides is that of runs which open at the same moment.
+# The only other contended lock is that of runs that open at the same time.
 _opened = select(func.count()).where(schema.runs.c.epoch > 0)
 
 
@@ -25,7 +25,7 @@ _opened = select(func.count()).where(schema.runs.c.epoch > 0)
 class Liveness:
     """Shows that a database works. One thread writes, any thread reads."""
 
-    #: When it last answered, or others were seen to get through, by :func:`time.monotonic`.
+    #: When it last answered, or another transaction was seen to commit: :func:`time.monotonic`.
     last: float = float("-inf")
     #: Seconds spent waiting for other writers.
     waited: float = 0.0
@@ -36,10 +36,10 @@ class Liveness:
 
 
 class Patience:
-    """Decides how often one transaction is tried.
+    """Decides how often one transaction is retried.
 
-    It is given up after `timeout` seconds in which nobody gets through. Whether others do is
-    observed without a lock: by the counter of the namespace that it waits for, or by the runs that
+    It is given up after `timeout` seconds in which no transaction commits. The others are observed
+    without a lock: by the counter of the namespace that this one waits for, or by the runs that
     open. SQLite has one lock for all of them.
     """
 
@@ -84,7 +84,7 @@ class Patience:
         self._since, self.has_lock = now, True
 
     def _is_moving(self) -> bool:
-        """Whether others got through since the last look."""
+        """Whether other transactions have committed since the last look."""
         if self._engine.dialect.name == "sqlite":
             queries = [_opened, _counter]
         elif self.namespace is None:

@@ -56,8 +56,8 @@ class Database:
     Args:
         url: an SQLAlchemy URL. Tested: SQLite, PostgreSQL (psycopg), MariaDB (PyMySQL).
         options: passed to :func:`sqlalchemy.create_engine`.
-        timeout: seconds in which nobody gets through, after which a transaction is given up.
-        liveness: updated whenever the database answers or others get through.
+        timeout: seconds without any commit after which a waiting transaction is given up.
+        liveness: updated whenever the database answers or another transaction commits.
         secret: which an existing database must have been made with, and a new one gets; by default
             it keeps its own, or draws one. See :func:`secret_of`; or the bytes of an opened one.
         makes_tables: whether to create tables in a database that has none of ours; otherwise

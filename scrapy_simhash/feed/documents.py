@@ -161,7 +161,7 @@ class ItemReader:
         return self._read(item, self.fields.ignore)[1].is_empty
 
     def _prose_name(self) -> Name | None:
-        """The name of the only field to compare, if it may hold prose and tells nothing of it."""
+        """The only compared field, if its name has no meaning and it may hold prose."""
         only, fields = self.fields.only or (), self.fields
         if len(only) != 1 or "." in only[0] or only[0] in fields.ignore or fields.key is not None:
             return None

@@ -17,7 +17,7 @@ from scrapy_simhash.item.irrelevant import LEAST, Example, Pair, irrelevant_fiel
 from scrapy_simhash.visible import plural, shortened
 
 _EXAMPLES = 5
-# Items that are looked at, the newest first.
+# The maximum number of items that are examined, the newest first.
 _MOST_ITEMS = 20_000
 
 
@@ -82,7 +82,7 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[SettingAdvic
 
 
 def _pair(row: Any) -> Pair:
-    """An item and the one that it is similar to, in whichever order they will be met."""
+    """An item and the similar one, with the facts that differ in either order."""
     changed = frozenset[int]()
     with suppress(ValueError):  # damaged facts
         new, old = (Facts.unpack(packed or b"") for packed in (row.facts, row.stored))

@@ -1,9 +1,9 @@
-"""Which fields may be ignored, because all that they tell is how copies differ.
+"""Fields that carry no information about an item, such as row counters and random tokens.
 
-Wrong advice loses items. So a field must have a name without a known meaning, unlike a price, a
-title, a date or a code, and values that are times of a machine, counters or random tokens. Counters
-and tokens must also differ where nothing else does, on one page: any other page may be a variant
-that differs in nothing but its number.
+Wrong advice loses items. So the name of such a field has no known meaning, unlike that of a price,
+a title, a date or a code, and its values are timestamps, counters or random tokens. Counters and
+tokens count only if they are the only difference of two items of one page: on two pages they may
+identify variants of a product.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from scrapy_simhash.item.times import is_moment
 from scrapy_simhash.item.urls import place
 from scrapy_simhash.item.values import short
 
-#: Pairs of items that the advice about counters and tokens needs; about times, and others to see.
+#: The minimum number of pairs for advice about counters and tokens, and about timestamps.
 LEAST = 20
 _LEAST_TIMES = 2
-# Sets of fields that are looked at, the most frequent ones, and pairs of each.
+# How many sets of fields are examined, the most frequent first, and how many pairs of each.
 _MOST_SETS = 10
 _MOST_PAIRS = 50
-# Sets that are advised.
+# The maximum number of sets that are returned.
 _MOST_ADVICE = 3
 
 # The share of distinct values among the values of a field; fewer are a property, like a size.
@@ -35,7 +35,7 @@ _DISTINCT = 0.5
 # The share of URLs that may have the value of a field by chance.
 _BY_CHANCE = 0.1
 _WORD = re.compile(r"[^\W_]+")
-# The share of pairs whose values must tell nothing: a few random tokens look like dates.
+# The minimum share of pairs with counters or tokens: a few random tokens look like dates.
 _CLEAR = 0.9
 # A counter or a random token. Words may tell what an item is.
 _MEANINGLESS = re.compile(r"\d[\d., ]*|(?=[^\W_]*\d)[\w-]{8,}", re.ASCII)
@@ -52,13 +52,13 @@ _REFERRAL = re.compile(r"(?:from|ref|referr?er|spm|via)=[^&]*", re.IGNORECASE)
 
 
 class Pair(NamedTuple):
-    """Two items with similar texts that are kept, the later one first.
+    """Two kept items with similar texts, the later one first.
 
     Attributes:
         url, other: their URLs.
-        changed: the hashes of the names of the facts that keep them apart.
-        is_only: whether nothing else does.
-        items: what `ReadValues` needs to find them.
+        changed: the hashed names of the facts that differ.
+        is_only: whether they would be duplicates without these facts.
+        items: their numbers, as `ReadValues` takes them.
     """
 
     url: str
@@ -68,7 +68,7 @@ class Pair(NamedTuple):
     items: tuple[int, int]
 
 
-#: Returns the short values of items by the names of their fields.
+#: Returns the short values of items, given by their numbers: by number and field name.
 ReadValues = Callable[[Iterable[int]], Mapping[int, Mapping[str, Any]]]
 
 
@@ -81,7 +81,13 @@ class Example(NamedTuple):
 
 
 class FieldAdvice(NamedTuple):
-    """Fields that tell nothing of an item, how many items differ in nothing else, and some."""
+    """Fields to ignore.
+
+    Attributes:
+        fields: their names.
+        number: the number of items that would be duplicates without these fields.
+        examples: some of these items.
+    """
 
     fields: tuple[str, ...]
     number: int
@@ -89,7 +95,7 @@ class FieldAdvice(NamedTuple):
 
 
 def irrelevant_fields(pairs: Sequence[Pair], read: ReadValues) -> list[FieldAdvice]:
-    """Which fields to ignore, alone or together, the most useful advice first."""
+    """Sets of fields to ignore, those that most items differ in first."""
     by_facts = defaultdict[frozenset[int], list[Pair]](list)
     for pair in pairs:
         by_facts[pair.changed].append(pair)
@@ -97,7 +103,7 @@ def irrelevant_fields(pairs: Sequence[Pair], read: ReadValues) -> list[FieldAdvi
     values = read(
         {item for one in often for pair in by_facts[one][:_MOST_PAIRS] for item in pair.items}
     )
-    # A field is several facts, if it is a time.
+    # A field with a time has several facts.
     found = defaultdict[tuple[str, ...], list[Pair]](list)
     seen = defaultdict[tuple[str, ...], list[Example]](list)
     for changed in often:
@@ -119,7 +125,7 @@ def irrelevant_fields(pairs: Sequence[Pair], read: ReadValues) -> list[FieldAdvi
 def _are_irrelevant(
     fields: Sequence[str], pairs: Sequence[Pair], examples: Sequence[Example]
 ) -> bool:
-    """Whether fields tell nothing, given all pairs that differ in them, and some with values."""
+    """Whether fields carry no information, by all pairs that differ in them and some examples."""
     count = sum(pair.is_only for pair in pairs)
     others = [name for name in fields if not _are_moments(name, examples)]
     if not others:
@@ -128,11 +134,11 @@ def _are_irrelevant(
         pair.is_only and (pair.url == pair.other or is_one_page(pair.url, pair.other))
         for pair in pairs
     )
-    return is_proven and all(_tells_nothing(name, examples) for name in others)
+    return is_proven and all(_are_meaningless(name, examples) for name in others)
 
 
 def _example(pair: Pair, values: Mapping[int, Mapping[str, Any]]) -> Example | None:
-    """The values of what keeps a pair apart; None if one is unknown."""
+    """The values of the fields in which a pair differs; None if one of them is not stored."""
     mine, theirs = (values.get(item, {}) for item in pair.items)
     both = {
         name: (short(mine[name]), short(theirs[name]))
@@ -144,7 +150,7 @@ def _example(pair: Pair, values: Mapping[int, Mapping[str, Any]]) -> Example | N
 
 
 def has_meaning(field: str) -> bool:
-    """Whether the name of a field tells what it is, such as a title, a code, a date or a price."""
+    """Whether a field name has a known meaning, such as a title, a code, a date or a price."""
     return field.startswith(("(", PAGE)) or bool(name_of(field).marks)
 
 
@@ -163,14 +169,14 @@ def _path_and_query(url: str) -> tuple[str, list[str]]:
     return path, [part for part in query.split("&") if part and not _REFERRAL.fullmatch(part)]
 
 
-def _share(are_so: Iterable[bool]) -> float:
-    """The share of True."""
-    found = [*are_so]
-    return sum(found) / len(found)
+def _share(conditions: Iterable[bool]) -> float:
+    """The share of conditions that hold, from 0 to 1."""
+    held = [*conditions]
+    return sum(held) / len(held)
 
 
 def _are_moments(field: str, examples: Sequence[Example]) -> bool:
-    """Whether nearly all values are times with seconds, which only machines write."""
+    """Whether nearly all values are timestamps with seconds."""
     return (
         _share(
             _is_to_the_second(fold(name_of(field), value))
@@ -190,11 +196,11 @@ def _is_to_the_second(folded: Folded | None) -> bool:
     return bool(seconds.strip("0."))
 
 
-def _tells_nothing(field: str, examples: Sequence[Example]) -> bool:
+def _are_meaningless(field: str, examples: Sequence[Example]) -> bool:
     """Whether nearly all values are counters or random tokens.
 
-    They have many distinct values, which are no parts of URLs, and counters of items without URLs
-    of their own count what is read.
+    Most values are distinct, and few are parts of URLs. The counter of an item without a URL of its
+    own increases in the order of reading.
     """
     are_clear = (
         _share(
@@ -221,6 +227,6 @@ def _is_meaningless(field: str, value: str) -> bool:
 
 
 def _grows(later: str, earlier: str) -> bool:
-    """Whether a counter grows; True of what is no counter."""
+    """Whether a counter increases; True for values that are no counters."""
     are_counters = later.isdecimal() and earlier.isdecimal()
     return not are_counters or int(later) > int(earlier)

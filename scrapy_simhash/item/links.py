@@ -34,7 +34,7 @@ _LINKS = re.compile(
 )
 
 
-# Parameters of the signatures of URLs that expire, and all that belong to such a signature.
+# Query parameters that hold the signature of a presigned URL, and those that come with it.
 _SIGNATURE = re.compile(r"(?:.*[-_])?(?:signature|sig|hmac|token|jwt)", re.IGNORECASE)
 _SIGNS = ("signature", "sig=", "hmac", "token", "jwt")
 _OF_SIGNATURE = re.compile(
@@ -96,12 +96,12 @@ def file_of(name: Name, url: str) -> str:
 
 
 def unsigned(urls: Sequence[str]) -> Sequence[str]:
-    """URLs without the signatures by which they expire.
+    """Presigned URLs without their signatures and expiry times; other URLs as they are.
 
     >>> unsigned(["https://cdn.example/7.jpg?w=640&Expires=1700000000&Signature=mVq"])
     ['https://cdn.example/7.jpg?w=640']
     """
-    joined = "".join(urls).lower()  # hardly any page has one
+    joined = "".join(urls).lower()  # presigned URLs are rare
     may_be_signed = "?" in joined and any(sign in joined for sign in _SIGNS)
     return [*map(_unsigned, urls)] if may_be_signed else urls
 

@@ -1,7 +1,7 @@
 """What the name of a field tells about its value.
 
 It knows the names of schema.org and zyte-common-items, and common names of prices, languages, URLs
-and fetch times. Other names tell nothing.
+and fetch times. Other names have no meaning.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Mark = Literal[
     "canonical",  # the canonical URL, if it is a URL
     "code",  # a code
     "dated",  # a date
-    "download",  # what Scrapy tells about the download
+    "download",  # Scrapy's own meta of the download
     "fetched",  # the time of a download, if it is a time
     "language",  # the code of a language
     "no_amount",  # no amount, even if it is a number
@@ -115,8 +115,8 @@ _SILENT = listed(
     "image images logo mainimage thumbnail thumbnailurl url videos"
 )
 _SILENT_METADATA = {"probability", "validationmessages"}
-# The fewest characters of a value that is an id if the URL has it, by the last word of a name: a
-# number of fewer may be that of a chapter, or of a house.
+# The minimum length of an id that is part of the item's URL, by the last word of a field's name. A
+# shorter number may be that of a chapter or of a house.
 _IDS = {
     **dict.fromkeys(("guid", "id", "slug", "uid", "uuid"), 1),
     **dict.fromkeys(("number", "no", "nr", "num", "nummer", "numero", "número", "номер"), 5),
@@ -135,7 +135,8 @@ class Name:
             fact of a page.
         marks: what the name tells about its value.
         state: tells which values are a state of the item; None if none is.
-        shortest_id: the fewest characters of an id that the item's URL has; 0 if it holds none.
+        shortest_id: the minimum length of a value that is an id if the item's URL contains it; 0
+            if the field holds no ids.
     """
 
     text: str

@@ -95,12 +95,12 @@ def _is_any(text: str, is_date: bool) -> bool:
 
 
 def _words(*kinds: str) -> set[str]:
-    """The phrases of these kinds as they stand in names, with "_" between words."""
+    """The phrases of these kinds as parts of field names, with "_" between words."""
     return {"_".join(_LETTERS.findall(word)) for kind in kinds for word in phrases(kind)}
 
 
 _COUNTED = _words("counted", "labels", "alone")
-# What may also be a part of an item, or its number: only beside a word for a count.
+# A singular noun may name a part of an item. With a word such as "count", it is a counter.
 _SINGULAR = {word.removesuffix("s") for word in _COUNTED | _words("named")}
 _WITH_COUNT = any_of(_COUNTED | _words("named") | _SINGULAR)
 _COUNT = any_of(_words("count"))

@@ -41,7 +41,7 @@ _WEEKDAYS = listed(
     "sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves "
     "viernes sábado domingo"
 )
-# Words in a date that tell nothing more.
+# Words in a date that are ignored.
 _WORDS = _WEEKDAYS | listed(
     "at on of the st nd rd th er am um den der uhr à le de del las a t date datum published posted "
     "updated last modified edited 发布时间 发布于 更新时间 更新于 时间 日期"

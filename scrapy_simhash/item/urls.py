@@ -255,7 +255,7 @@ def _unicode(label: str) -> str:
         return label
 
 
-# What chooses not the page, but how it is shown: for printing, on a telephone, in a session.
+# Parts of URLs that select a view of a page: the print view, the mobile view, a session.
 _VIEW = r"(?:amp|druckansicht|mobile|print(?:able|er)?(?:[-_]?(?:friendly|page|version|view))?)"
 _SAME_HOST = re.compile(rf"^(?:www|m|{_VIEW})\.")
 _SAME_PATH = re.compile(

@@ -19,8 +19,7 @@ MAX_DEPTH = 16
 #: Values that are read, on all levels: at most 50 ms of work. The others are read as a digest.
 MAX_VALUES = 10_000
 
-_EMPTY = (None, b"")
-# Texts that stand for no value: those that pandas reads so, and dashes.
+# Markers of missing values: those of pandas.read_csv, and dashes.
 _MISSING = frozenset(
     ("", "#N/A", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "-", "–", "—")
 )
@@ -85,10 +84,10 @@ def read_fields(item: Any) -> ReadFields:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none, such as "", "NaN" or "-"."""
+    """Whether a value is missing: None, empty, NaN, or a marker such as "N/A" or "-"."""
     if type(value) is str:
         return value in _MISSING
-    return value in _EMPTY or (type(value) is float and math.isnan(value))
+    return value is None or value == b"" or (type(value) is float and math.isnan(value))
 
 
 def flat(tree: Mapping[str, Any]) -> dict[str, Any]:
