@@ -43,11 +43,10 @@ from sqlalchemy import text, update
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.values import State
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.index import BATCH, Index
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.verdict import Document, Duplicate, Match
+from scrapy_simhash.index.verdict import Document, LeftOut
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
@@ -194,14 +193,14 @@ def _drop(index: Index, drops: int) -> None:
         stored = [document(item(-start - place - 1, text)) for place, text in enumerate(texts)]
         verdicts = index.execute(claims=stored)
         index.confirm(*verdicts)
-        found = []
-        for number in numbers:
-            claim = verdicts[number % BATCH].claim
-            assert claim is not None
-            match = Match(claim._replace(state=State.CONFIRMED), 2, 0.99)
-            again = item(number, f"{texts[number % BATCH]} {words[number % 9000]}")
-            found.append(Duplicate(document(again), match, "drop", *pack(again)))
-        index.execute(duplicates=found)
+        for first in range(numbers.start, numbers.stop, BATCH):
+            copies = [
+                item(number, f"{texts[number % BATCH]} {words[number % 9000]}")
+                for number in range(first, min(first + BATCH, numbers.stop))
+            ]
+            told = index.execute(list(map(document, copies)))
+            pairs = [(one, copy) for one, copy in zip(told, copies, strict=True) if not one.claim]
+            index.execute(left_out=[LeftOut(one, "drop", *pack(copy)) for one, copy in pairs])
 
 
 class Documents:
@@ -234,7 +233,8 @@ class Documents:
 def fill(index: Index, size: int) -> None:
     """Put documents into the tables, in the order of their keys."""
     rng = np.random.default_rng(0)
-    names = [column.name for column in schema.claims.columns]
+    names, names_of_sightings = schema.claims.c.keys(), schema.sightings.c.keys()
+    empty = dict.fromkeys([*names, *names_of_sightings])
     fingerprints = rng.bytes(16 * size)
     identities = rng.integers(-(2**63), 2**63, size, np.int64).tolist()
     is_blocks = not index.lookup.keys.needs_shingles
@@ -247,22 +247,32 @@ def fill(index: Index, size: int) -> None:
     )
     run, now = index.run.id, time.time()
 
+    def shared(number: int) -> dict[str, Any]:
+        """What a claim and its sighting have in common."""
+        url = f"https://example.com/section/{number % 97}/page-{number}.html"
+        return {
+            "namespace": index.id, "id": number + 1, "identity": identities[number], "run": run,
+            "listing": 0, "compared_by": 0, "created": now, "key": url, "origin": number + 1,
+        }  # fmt: skip
+
     def claims() -> Iterator[tuple[Any, ...]]:
         for number in range(size):
-            url = f"https://example.com/section/{number % 97}/page-{number}.html"
             values = {
-                "namespace": index.id, "id": number + 1, "identity": identities[number],
-                "token": number, "download": number, "epoch": run, "listing": 0, "run": run,
-                "state": 1, "compared_by": 0, "size": 300, "nearest": None,
+                **empty, **shared(number), "alone": True, "state": 1, "size": 300,
                 "fingerprint": fingerprints[16 * number : 16 * number + 16],
-                "created": now, "seen": now, "key": url, "url": url,
-                "packed_keys": None if is_blocks else keys[number].tobytes(), "digest": None,
-                "facts": None, "minhash": None, "page_sketch": None, "similar_claim": None,
-                "differs": None,
-                "origin": number + 1,
-                "text_digest": number, "last_run": run,
+                "packed_keys": None if is_blocks else keys[number].tobytes(),
+                "text_digest": number,
             }  # fmt: skip
             yield tuple(map(values.__getitem__, names))
+
+    def sightings() -> Iterator[tuple[Any, ...]]:
+        for number in range(size):
+            values = {
+                **empty, **shared(number), "visit": run, "claim": number + 1, "status": "new",
+                "meets": 1, "since": now, "before": 0, "source": 0, "item_bytes": 0, "action": "",
+                "estimated": False, "back": False, "orphaned": False,
+            }  # fmt: skip
+            yield tuple(map(values.__getitem__, names_of_sightings))
 
     def key_rows() -> Iterator[tuple[int, ...]]:
         for slot in range(index.lookup.keys.slots):
@@ -273,6 +283,7 @@ def fill(index: Index, size: int) -> None:
             )
 
     _insert_rows(index, "simhash_claims", names, claims())
+    _insert_rows(index, "simhash_sightings", names_of_sightings, sightings())
     _insert_rows(index, "simhash_keys", ["namespace", "slot", "key", "claim"], key_rows())
     row = schema.namespaces.c
     index.database.transact(

@@ -38,10 +38,11 @@ to the text of the item, each with characters to copy, characters to remove, and
 #: What the names of a record mean.
 NAMES = {
     "status": "`dropped`, `stored anyway`, `unchanged`, or `kept` although the texts "
-    "are similar; in `changes`: `new`, `changed`, `moved`, `removed`, `back`",
+    "are similar; in `changes`: `new`, `changed`, `moved`, `missing`, `gone`, `back`",
     "url": "of the item",
     "original": "the URL of the stored item that it was compared with; of a moved item, its "
     "former URL",
+    "formerly": "in `changes`, of a new item, the URL of a similar one that went at the same crawl",
     "similarity": "of the two texts",
     "estimated": "whether the similarity is an estimate",
     "distance": "of the two fingerprints, in bits",
@@ -55,7 +56,7 @@ NAMES = {
     "group": "the name of the [group](groups.md)",
     "key": "what identifies the item",
     "listed_by": "the site that lists the item, if its URL is of another site",
-    "id": "its number for `restore --id`, as a string; only of a dropped item",
+    "id": "of a dropped item, for `restore --id`",
 }
 
 #: Options of several commands, which their sections do not repeat.
@@ -80,7 +81,7 @@ enabled.
     scrapy simhash drops --run 12 -o drops.jsonl
 
 It prints a line for each item: its similarity to a stored one, both URLs, and the reason with the
-values that differ. Long URLs are shortened; `--json` has them in full, and the numbers for
+values that differ. Long URLs are shortened; `--json` has them in full, and the ids for
 `restore --id`, in a [record](#a-record) a line.
 """,
     "show": """\
@@ -91,7 +92,9 @@ It looks into all namespaces, unless one is named. If several URLs contain the g
 them.
 """,
     "changes": """\
-[Crawl again](recrawls.md#follow-a-site) has examples. Crawls that crashed do not count.
+[Crawl again](recrawls.md#follow-a-site) has examples. Crawls that crashed do not count. A new item
+that resembles one that is missing or gone since the same crawl, as an ad that is posted again, is
+listed with the former URL and the values that differ.
 """,
     "stats": """\
 It shows the namespaces, that of the newest run first, and what its last runs checked, kept and
@@ -118,7 +121,7 @@ one site. A file that does not begin with `<` is a text. Nothing is downloaded.
     scrapy simhash restore -o back.jsonl                     # everything in quarantine
     scrapy simhash restore --run 12                          # the drops of a crawl
     scrapy simhash restore --orphans --since 2030-01-31      # what a crash left without an original
-    scrapy simhash restore --id 7926359104819234816          # one, by its number in the report
+    scrapy simhash restore --id 1-17                         # one, by its id in the report
 
 An item that several crawls dropped is written once. An existing file is never overwritten.
 """,

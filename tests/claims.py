@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 from sqlalchemy import Table, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Document, Duplicate
+from scrapy_simhash.index.verdict import Document, LeftOut, Verdict
 
 BITS = 128
 
@@ -42,15 +41,19 @@ def assert_no_trace(db: Database) -> None:
         assert rows(db, table) == 0, table.name
 
 
-def claim_version(index: Index, text: str, key: str = "a", download: int = 1) -> Any:
-    document = Document(index.scheme.sketch(text), key, download=download, text=text)
-    return index.execute([document])[0]
+def leave_out(
+    index: Index, document: Document, item: bytes = b"item", item_type: str = "dict"
+) -> Verdict:
+    """Claim a copy and drop it; returns the verdict."""
+    (verdict,) = index.execute([document])
+    index.execute(left_out=[LeftOut(verdict, "drop", item, item_type)])
+    return verdict
 
 
-def remember(index: Index, number: int, match: Any = None, item: bytes = b"x" * 1000) -> Any:
-    if match is None:
-        index.claim(article(0), key="a")
-        match = index.claim(article(0), key="b").match
-    document = index.document(article(0), key=f"copy {number}")
-    index.execute(duplicates=[Duplicate(document, match, "drop", item, "dict")])
-    return match
+def remember(index: Index, number: int, item: bytes = b"x" * 1000, *, seed: int = 0) -> Verdict:
+    """Drop a copy of an article, which is stored first unless it is."""
+    text = article(seed)
+    verdict = index.claim(text, key=f"original {seed}")
+    if verdict.claim is not None:
+        index.confirm(verdict)
+    return leave_out(index, index.document(text, key=f"copy {number}"), item)

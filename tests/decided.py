@@ -1,19 +1,21 @@
-"""Decides on things without a database, as if all keys of an index matched; for tests."""
+"""Decides on items without a database, as if all keys of an index matched; for tests."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import count
 from typing import Any
 
 from scrapy_simhash.db.values import ComparedBy, State
-from scrapy_simhash.index.decide import decide, stands_for
+from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.seen import Seen, Visits
+from scrapy_simhash.index.sightings import Sighting
 from scrapy_simhash.index.verdict import ClaimRow, Match, Verdict
-from scrapy_simhash.index.visits import NO_VISITS, Visits
+from scrapy_simhash.index.visits import came_of, packed_numbers
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
@@ -32,33 +34,31 @@ class Thing:
         text: the place of its text; of one that is compared as a whole, its digest.
         facts: values by their names, those that begin with "€" amounts; None for none known.
         url: where it was found.
-        download: of its page.
-        epoch: of the web.
         listing: the page that lists it with others.
+        alone: whether its page has no other item.
         exact: whether it is compared as a whole.
+        by_page: whether it is compared by the text of its page.
         size: its features.
         page_sketch: a sketch of its page.
+        digest: equal for equal items; by default only of one that is compared as a whole.
     """
 
     identity: str
     text: int = 0
     facts: tuple[tuple[str, str], ...] | None = ()
     url: str = "http://a.com/"
-    download: int = 1
-    epoch: int = 1
     listing: int = 0
+    alone: bool = True
     exact: bool = False
+    by_page: bool = False
     size: int = 100
     page_sketch: bytes | None = None
+    digest: bytes | None = None
 
     @property
     def content(self) -> object:
-        """Things with equal content are duplicates."""
+        """Documents with equal content are duplicates."""
         return self.text, self.facts, self.exact
-
-    def again(self, epoch: int = 2) -> Thing:
-        """The same thing at a later visit of the web."""
-        return replace(self, download=self.download + 1000 * epoch, epoch=epoch)
 
 
 def facts_of(values: Mapping[str, str]) -> Facts:
@@ -70,10 +70,16 @@ def similarity(one: bytes, other: bytes) -> float:
     return max(0.0, 1 - _STEP * _apart(one, other))
 
 
+def _compared_by(thing: Thing) -> ComparedBy:
+    if thing.exact:
+        return ComparedBy.EXACT
+    return ComparedBy.PAGE if thing.by_page else ComparedBy.TEXT
+
+
 def _digest(thing: Thing) -> bytes | None:
     """Of what is compared as a whole: one that names its page is another on another page."""
     if not thing.exact:
-        return None
+        return thing.digest
     return blake2b(repr((thing.text, thing.facts)).encode(), digest_size=16).digest()
 
 
@@ -81,129 +87,116 @@ def _apart(one: bytes, other: bytes) -> int:
     return abs(int.from_bytes(one, "big") - int.from_bytes(other, "big"))
 
 
-class Seen:
-    """The claims of a namespace.
+class Namespace:
+    """The claims and the sightings of a namespace.
 
     Args:
         measured: whether the similarity of texts is known.
         rule: what differs from the usual rule.
+
+    Attributes:
+        visit: the number of the visit that goes on.
     """
 
     def __init__(self, *, measured: bool = True, **rule: Any) -> None:
         self.rule = replace(Rule(known="pass"), **rule)
         self.claims: dict[int, ClaimRow] = {}
+        self.visit = 1
+        self._sightings: list[Sighting] = []
         self._measured = measured
         self._numbers = count(1)
-        self._tokens = count(1)
-        self._outdated: dict[int, int] = {}
         self._copies = defaultdict[int, list[ClaimRow]](list)
 
     def meet(self, *things: Thing) -> list[Verdict]:
-        """Decide on a batch of things, see :meth:`commit`."""
-        return self.commit(*self.ask(*things))
-
-    def ask(self, *things: Thing) -> tuple[list[ClaimRow], list[Facts | None]]:
-        """Things as they are asked for: these get their tokens, and numbers when they are tried."""
+        """Decide on a batch of documents; claims are made, and what was met is noted."""
         facts = [None if one.facts is None else facts_of(dict(one.facts)) for one in things]
-        pairs = zip(things, facts, strict=True)
-        return [self._row(thing, content) for thing, content in pairs], facts
-
-    def commit(self, asked: Sequence[ClaimRow], facts: Sequence[Facts | None]) -> list[Verdict]:
-        """Decide on a batch, and note what is claimed and what is the same again."""
-        numbers = [next(self._numbers) for _ in asked]
-        numbered = [
-            row._replace(id=number, origin=number)
-            for row, number in zip(asked, numbers, strict=True)
-        ]
+        rows = [self.row(thing, own) for thing, own in zip(things, facts, strict=True)]
+        seen = self.seen()
         verdicts = decide(
-            numbered,
+            rows,
             facts,
-            [[self._match(row, claim) for claim in self.claims.values()] for row in numbered],
-            lambda number, claimed: [
-                self._match(numbered[number], other) for other in claimed.values()
-            ],
+            [[self.match(row, claim) for claim in self.claims.values()] for row in rows],
+            lambda number, claimed: [self.match(rows[number], one) for one in claimed.values()],
             rule=self.rule,
-            visits=Visits(asked[0].epoch) if self.rule.known and asked else NO_VISITS,
+            seen=seen,
         )
-        for verdict in verdicts:
+        self._sightings += seen.added.values()
+        for row, verdict in zip(rows, verdicts, strict=True):
             if verdict.claim:
-                self.claims[verdict.claim.id] = verdict.claim
-        for row, verdict in zip(numbered, verdicts, strict=True):
-            self._outdated |= {old.id: old.epoch for old in verdict.outdated}
-            if verdict.kind == "duplicate" and verdict.match:
+                self.claims.setdefault(verdict.claim.id, verdict.claim)
+            elif verdict.kind == "duplicate" and verdict.match:
                 self._copies[verdict.match.row.id].append(row)
-            if verdict.kind == "same" and verdict.match and not verdict.claim:
-                claim = verdict.match.row
-                touched = stands_for(claim, row)
-                self.claims[claim.id] = self.claims[claim.id]._replace(
-                    token=touched.token,
-                    download=touched.download,
-                    epoch=touched.epoch,
-                    listing=touched.listing,
-                    identity=touched.identity,
-                    last_run=touched.last_run,
-                )
+            if verdict.replaces and verdict.match:
+                claim = self.claims[verdict.match.row.id]
+                known = packed_numbers([*verdict.replaces, *came_of(claim)])
+                self.claims[claim.id] = claim._replace(came_of=known)
         return verdicts
+
+    def seen(self) -> Seen:
+        """What was met so far; earlier visits have met everything."""
+        if self.rule.known is None:
+            return Seen(Visits(), self._sightings)
+        shown = [one._replace(is_complete=one.visit < self.visit) for one in self._sightings]
+        meeting = [one for one in shown if one.meets and one.visit == self.visit]
+        last = {one.identity: one.visit for one in shown if one.visit < self.visit}
+
+        def elsewhere(claim: int) -> list[Sighting]:
+            known = [one for one in shown if last.get(one.identity) == one.visit]
+            return [one for one in known if one.claim == claim]
+
+        return Seen(Visits(self.visit), shown, meeting, elsewhere)
 
     def confirm(self) -> None:
         """All that was claimed is stored."""
         self.claims = {id_: row._replace(state=State.CONFIRMED) for id_, row in self.claims.items()}
 
-    def settle(self) -> None:
-        """The crawl has ended: what it replaced is deleted."""
-        for id_, epoch in self._outdated.items():
-            if id_ in self.claims and self.claims[id_].epoch == epoch:
-                del self.claims[id_]
-        self._outdated.clear()
-
     def kept(self, *things: Thing, batch: int = 64) -> list[Thing]:
-        """Decide, so many at a time, and store: those that are not dropped."""
+        """Decide, so many at a time, and store; returns those that are stored."""
         stored = []
         for start in range(0, len(things), batch):
             part = things[start : start + batch]
-            for thing, verdict in zip(part, self.meet(*part), strict=True):
-                is_same = verdict.kind == "same" and self.rule.known == "pass"
-                if is_same or verdict.claim:
-                    stored.append(thing)
+            pairs = zip(part, self.meet(*part), strict=True)
+            stored += [thing for thing, verdict in pairs if verdict.claim]
             self.confirm()
         return stored
 
-    def _match(self, row: ClaimRow, claim: ClaimRow) -> Match:
+    def match(self, row: ClaimRow, claim: ClaimRow) -> Match:
         apart = _apart(row.fingerprint, claim.fingerprint)
         known = self._measured and row.compared_by == claim.compared_by == ComparedBy.TEXT
         alike = similarity(row.fingerprint, claim.fingerprint) if known else None
-        copies = tuple(self._copies[claim.id])
+        since = self.visit if self.rule.known == "pass" else 0
+        copies = tuple(one for one in self._copies[claim.id] if one.run >= since)
         return Match(claim, min(128, 3 * apart), alike, copies=copies)
 
-    def _row(self, thing: Thing, facts: Facts | None) -> ClaimRow:
-        token = next(self._tokens)
+    def row(self, thing: Thing, facts: Facts | None) -> ClaimRow:
+        """The row that a document would get, with a number of its own."""
+        number = next(self._numbers)
         return ClaimRow(
             namespace=1,
+            id=number,
             identity=hash(thing.identity),
-            token=token,
-            download=thing.download,
-            epoch=thing.epoch,
             listing=thing.listing,
-            run=thing.epoch,
-            compared_by=ComparedBy.EXACT if thing.exact else ComparedBy.TEXT,
+            alone=thing.alone,
+            run=self.visit,
+            compared_by=_compared_by(thing),
             fingerprint=thing.text.to_bytes(16, "big"),
             size=thing.size,
-            created=float(token),
+            created=float(number),
             key=thing.identity,
             url=thing.url,
             digest=_digest(thing),
             facts=None if facts is None else facts.packed(),
             page_sketch=thing.page_sketch,
+            origin=number,
             text_digest=thing.text,
-            last_run=thing.epoch,
         )
 
 
-def kinds(seen: Seen, *things: Thing) -> list[str]:
-    return [verdict.kind for verdict in seen.meet(*things)]
+def kinds(namespace: Namespace, *things: Thing) -> list[str]:
+    return [verdict.kind for verdict in namespace.meet(*things)]
 
 
-def one(seen: Seen, thing: Thing) -> tuple[str, bool, str | None]:
-    """What one thing is, whether it is claimed, and what makes it differ from its match."""
-    (verdict,) = seen.meet(thing)
+def one(namespace: Namespace, thing: Thing) -> tuple[str, bool, str | None]:
+    """What one document is, whether it is claimed, and what makes it differ from its match."""
+    (verdict,) = namespace.meet(thing)
     return verdict.kind, verdict.claim is not None, verdict.differs

@@ -9,7 +9,7 @@ from decided import facts_of
 from loopback import prose
 
 from scrapy_simhash.crawl.quarantine import pack
-from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.index.verdict import LeftOut
 
 
 def changed(text, words):
@@ -21,14 +21,14 @@ def changed(text, words):
 
 
 def store(index, text, url, values=None, *, key=None, item=None, action="drop"):
-    """Claim an item, and confirm the claim or record the duplicate; returns the verdict."""
+    """Claim an item, and confirm the claim or drop the duplicate; returns the verdict."""
     facts = facts_of(values) if values else None
     document = index.document(text, key=key or url, url=url, facts=facts)
     document.values = values or {}
     (verdict,) = index.execute(claims=[document])
     if verdict.kind == "duplicate":
         packed = pack(item) if item else ()
-        index.execute(duplicates=[Duplicate(document, verdict.match, action, *packed)])
+        index.execute(left_out=[LeftOut(verdict, action, *packed)])
     else:
         index.confirm(verdict)
     return verdict

@@ -71,6 +71,15 @@ def output_file(given: str) -> Path:
     return path
 
 
+def item_id(given: str) -> tuple[int, int]:
+    """Parse the id of a dropped item: the numbers of its namespace and its sighting."""
+    namespace, _, number = given.partition("-")
+    try:
+        return positive(namespace), positive(number)
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(f"{given!r}: expected an id such as 1-17") from error
+
+
 def seconds(given: str) -> float:
     """A time in seconds since the epoch; in the local time zone by default."""
     try:

@@ -1,4 +1,4 @@
-"""``scrapy simhash changes``: list what is new, changed, moved, removed and back."""
+"""``scrapy simhash changes``: list what is new, changed, moved, missing, gone and back."""
 
 from __future__ import annotations
 

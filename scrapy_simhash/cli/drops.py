@@ -22,9 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_database(parser)
     add_lines(parser)
-    add_run(
-        parser, "of run N (default: the newest); what a later run dropped again belongs to that one"
-    )
+    add_run(parser, "of run N (default: the newest)")
     parser.add_argument(
         "--kept",
         action="store_true",
@@ -47,22 +45,16 @@ def run(project: Project, options: Namespace) -> None:
         write_lines(options, DECISION_HEADS, pages(), decision_cells)
         runs = read_runs(namespaces[0])
         of_run = [row.counts for row in runs if row.id == number]
-        is_last = all(row.id <= number for row in runs)
     named = ", ".join(repr(namespace.name) for namespace in namespaces)
     shown = ", ".join(f"{count:,} {status}" for status, count in counts.items())
     lines = [f"{shown or ('nothing kept' if options.kept else 'nothing dropped')}"]
-    if not (options.kept or shown or is_last):
-        lines[0] += " that no later run dropped again"
     if options.kept:
         lines[0] += " although another item is similar"
         lines += ["If a field is irrelevant, name it in SIMHASH_IGNORE_FIELDS"] * bool(counts)
     else:
         listed = counts.total() - counts[STORED]
         if of_run and of_run[0] and (more := of_run[0][2] - listed) > 0:
-            lines.append(
-                f"Not listed: {more:,} {plural(more, 'item')} that had not changed at all"
-                f"{'' if is_last else ', or that a later run dropped again'}"
-            )
+            lines.append(f"Not listed: {more:,} {plural(more, 'item')} that had not changed at all")
         if listed:
             lines.append(f"To restore: scrapy simhash restore --run {number}")
         command = f"scrapy simhash drops --kept --run {number}"

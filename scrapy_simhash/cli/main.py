@@ -32,7 +32,7 @@ GROUPS = {
     },
     "What a crawl did": {
         "drops": "list what was dropped, or kept although another item is similar, and why",
-        "changes": "list what is new, changed, moved, removed and back",
+        "changes": "list what is new, changed, moved, missing, gone and back",
         "show": "show everything stored about a page",
         "report": "write the HTML report, a single file that works offline",
         "stats": "show the size of the index and its runs",

@@ -10,7 +10,7 @@ from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.crawl.settings import DAY
 from scrapy_simhash.db.pages import delete_pages
-from scrapy_simhash.index.upkeep import expire_changes, expire_claims, expire_duplicates
+from scrapy_simhash.index.upkeep import expire
 from scrapy_simhash.visible import plural
 
 
@@ -31,8 +31,7 @@ def run(project: Project, options: Namespace) -> None:
     with project.namespace() as namespace, working("Deleting"):
         index = project.settings.open_index(namespace.database, namespace.name)
         before = namespace.database.now() - days * DAY
-        count, drops = expire_claims(index, before), expire_duplicates(index, before)
-        expire_changes(index, before)
+        count, drops = expire(index, before)
         delete_pages(project.pages, before)
         left = len(index)
     if options.json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from scrapy_simhash.cli import arguments
@@ -36,11 +36,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--id",
-        type=arguments.positive,
+        type=arguments.item_id,
         action="append",
-        metavar="N",
-        help="only the item with this number in the report, `show` or `drops --json` (may be "
-        "repeated)",
+        metavar="ID",
+        help="only the item with this id in the report, `show` or `drops --json` (may be repeated)",
     )
     parser.add_argument(
         "--with-original",
@@ -54,18 +53,19 @@ def run(project: Project, options: Namespace) -> None:
     if options.id:
         with project.database() as database:
             namespaces = read_namespaces(database, project.name)
-            _check_numbers(namespaces, options.id)
+            _check_ids(namespaces, options)
             _write(namespaces, options)
     else:
         with project.namespaces_of(options.run) as namespaces:
             _write(namespaces, options)
 
 
-def _check_numbers(namespaces: Iterable[NamespaceRow], numbers: Sequence[int]) -> None:
-    known = {drop.id for one in namespaces for drop, *_ in read_items(one, numbers)}
-    if unknown := ", ".join(str(number) for number in numbers if number not in known):
+def _check_ids(namespaces: Iterable[NamespaceRow], options: Namespace) -> None:
+    known = {drop.id for one in namespaces for drop, *_ in _found(one, options)}
+    ids = ("-".join(map(str, one)) for one in options.id)
+    if unknown := ", ".join(one for one in ids if one not in known):
         raise CommandError(
-            f"no dropped item has the number {unknown}; `scrapy simhash drops --json` lists them"
+            f"no dropped item has the id {unknown}; `scrapy simhash drops --json` lists them"
         )
 
 
@@ -73,9 +73,10 @@ def _found(
     namespace: NamespaceRow, options: Namespace
 ) -> Iterator[tuple[Record, bytes | None, str | None]]:
     """Records, their packed items, None where these are not kept, and the types of these."""
-    numbers = options.id or choose_drops(
-        namespace, orphans=options.orphans, run=options.run, since=options.since or 0.0
-    )
+    if options.id:
+        return read_items(namespace, [one for place, one in options.id if place == namespace.id])
+    since = options.since or 0.0
+    numbers = choose_drops(namespace, orphans=options.orphans, run=options.run, since=since)
     return read_items(namespace, numbers)
 
 

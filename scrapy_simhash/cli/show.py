@@ -151,7 +151,7 @@ def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
         output.print_facts(facts, f"Stored item {claim.id}{pending}")
     console = output.open_console()
     for one in page.decisions:
-        number = f", number {one.id} for `restore --id`" if one.id else ""
+        number = f", id {one.id} for `restore --id`" if one.id else ""
         print(f"{one.status.capitalize()} in run {one.run}, {iso_time(one.created)}{number}:")
         output.print_lines(DECISION_HEADS, [decision_cells([one])])
         print()

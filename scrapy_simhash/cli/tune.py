@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -27,14 +27,14 @@ from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.records import compared_texts
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import NOTHING, SketchStore, make_part
+from scrapy_simhash.corpus.sketches import NOTHING, Sketches, SketchStore, make_part
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.decisions import with_contents
 from scrapy_simhash.history.documents import read_documents, read_stored
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.simhash.measure import distance, similarity_at
+from scrapy_simhash.simhash.measure import hamming, similarity_at
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural, shortened
 
@@ -110,8 +110,8 @@ def tuned(project: Project, namespace: NamespaceRow, run: int | None = None) -> 
             least = stricter.threshold or similarity_at(stricter.limit, scheme.bits)
             dropped = borderline(decisions[number], decisions[number + 1], least, counted)
             closest = dropped[:: 1 if number == present else -1][:_EXAMPLES]
-            pairs = [(rows[number], rows[match], near) for number, match, near in closest]
             names = {"dropped_at": threshold(tried[number]), "kept_at": threshold(stricter)}
+            pairs = _measured(closest, rows, sketches)
             steps.append({**names, "pairs": _described(namespace, pairs)})
     return {
         "namespace": namespace.name,
@@ -126,6 +126,18 @@ def tuned(project: Project, namespace: NamespaceRow, run: int | None = None) -> 
         "present": threshold(rule),
         "borderline": steps,
     }
+
+
+def _measured(
+    pairs: Sequence[tuple[int, int, float]], rows: Sequence[Row[Any]], sketches: Sketches
+) -> list[tuple[Row[Any], Row[Any], float, int]]:
+    """The rows of pairs, with the similarity and the distance of each."""
+    places = np.array([pair[:2] for pair in pairs], np.uint32).reshape(-1, 2)
+    apart = hamming(*sketches.fingerprints(*places.T)).tolist()
+    return [
+        (rows[number], rows[match], near, bits)
+        for (number, match, near), bits in zip(pairs, apart, strict=True)
+    ]
 
 
 def _counts(rule: Rule, kept: NDArray[np.bool_]) -> dict[str, Any]:
@@ -163,19 +175,19 @@ def borderline(
 
 
 def _described(
-    namespace: NamespaceRow, pairs: Iterable[tuple[Row[Any], Row[Any], float]]
+    namespace: NamespaceRow, pairs: Iterable[tuple[Row[Any], Row[Any], float, int]]
 ) -> list[dict[str, Any]]:
-    """Pairs with their addresses and differences."""
+    """Pairs, each with its similarity and distance, with their addresses and differences."""
     records = [
         Record(
             status="",
             page=row.url,
             original_page=other.url,
             similarity=similarity,
-            distance=distance(*(int.from_bytes(one.fingerprint, "big") for one in (row, other))),
-            places=((row.claim, row.number), (other.claim, other.number)),
+            distance=bits,
+            places=(row.number, other.number),
         )
-        for row, other, similarity in pairs
+        for row, other, similarity, bits in pairs
     ]
     return [
         {

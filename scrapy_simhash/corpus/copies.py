@@ -28,8 +28,8 @@ class CorpusCopies:
     def add(self, mine: ClaimRow, original: ClaimRow, keys: Keys) -> None:
         """Note a copy, if it is such a one."""
         if mine.facts and mine.url and original.url and not same_site(mine.url, original.url):
-            of_sites = self.known.setdefault(original.token, {})
-            of_sites.setdefault(site(mine.url), {})[mine.token] = keys
+            of_sites = self.known.setdefault(original.id, {})
+            of_sites.setdefault(site(mine.url), {})[mine.id] = keys
 
     def some(self, original: int, url: str) -> list[int]:
         """Some copies of a document that are of the site of a URL."""
@@ -38,9 +38,9 @@ class CorpusCopies:
 
     def take(self, original: ClaimRow, shared: Collection[str]) -> list[tuple[int, Keys]]:
         """Remove and return the copies of a document where it, or they, are of one of the sites."""
-        of_sites = self.known.pop(original.token, {})
+        of_sites = self.known.pop(original.id, {})
         is_shared = site(original.url) in shared
         left = {name: of for name, of in of_sites.items() if not (is_shared or name in shared)}
         if left:
-            self.known[original.token] = left
+            self.known[original.id] = left
         return sorted(pair for name in of_sites.keys() - left for pair in of_sites[name].items())

@@ -165,7 +165,7 @@ class _Greedy:
             return
         row = self._row(place)
         matches = [self._match(place, row, *pair) for pair in self._not_apart(place, similar)]
-        if any(match.row.token in self._copies.known for match in matches):
+        if any(match.row.id in self._copies.known for match in matches):
             again = self._return_to_copies(row, matches)
             matches += [self._match(place, row, *pair) for pair in self._similar(place, again)]
         original = self._judge(place, row, matches)
@@ -197,7 +197,7 @@ class _Greedy:
         if (match := verdict.match) is None:
             return None
         differs = self._reasons.setdefault(verdict.differs or "", len(self._reasons))
-        other, is_kept = self._numbers[match.row.token], verdict.kind != "duplicate"
+        other, is_kept = self._numbers[match.row.id], verdict.kind != "duplicate"
         self._results[place] = is_kept, other, match.similarity, differs
         return None if is_kept else match.row
 
@@ -207,7 +207,7 @@ class _Greedy:
         Returns those that are kept now.
         """
         shared = sharing_sites(row, self._sketches.facts(row), matches)
-        kept = [match.row.token for match in matches]
+        kept = [match.row.id for match in matches]
         # What shows that a site has two things may be later than the copy.
         sharing = (row, *(item for match in matches for item in (*match.copies, match.row)))
         for match in matches if shared else ():

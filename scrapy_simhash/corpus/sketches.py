@@ -325,8 +325,7 @@ class Sketches:
         facts, page_sketch, url = self._blobs(mine)
         same = ("identity", "listing", "compared_by", "fingerprint", "size")
         return ClaimRow(
-            id=place + 1,
-            token=place,
+            id=place,
             state=State.CONFIRMED,
             url=url.decode(),
             digest=mine["digest"] if mine["has_digest"] else None,

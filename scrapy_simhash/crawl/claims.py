@@ -39,8 +39,12 @@ class Claims:
         """
         namespace = tracked.page.namespace
         asked_again: int | None = None
+        before: Verdict | None = None
         while True:
-            verdict = await self.worker.claim(namespace, document)
+            if before is not None:
+                # That verdict no longer holds.
+                self.worker.release(namespace, before)
+            verdict = before = await self.worker.claim(namespace, document)
             self.errors.note_answer()
             if verdict.claim is not None:
                 self._open[namespace, verdict.claim.id] = tracked

@@ -25,9 +25,9 @@ from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnus
 from scrapy_simhash.index import upkeep
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.index.journal import find_removed
+from scrapy_simhash.index.missing import find_missing
 from scrapy_simhash.index.runs import Run, is_complete
-from scrapy_simhash.index.verdict import Verdict
+from scrapy_simhash.index.verdict import LeftOut, Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -148,7 +148,8 @@ class CrawlDatabase:
 
     def is_outdated(self, argument: object) -> bool:
         """Whether this has numbers of claims of a file that is gone."""
-        process = argument.process if isinstance(argument, Verdict) else None
+        verdict = argument.verdict if isinstance(argument, LeftOut) else argument
+        process = verdict.process if isinstance(verdict, Verdict) else None
         return process not in {None, self.run.process}
 
     def index(self, namespace: str) -> Index:
@@ -160,9 +161,7 @@ class CrawlDatabase:
             index = self._settings.open_index(self._database, namespace, self.run)
             if self._settings.expire is not None:
                 before = self._database.now() - self._settings.expire * DAY
-                upkeep.expire_claims(index, before)
-                upkeep.expire_duplicates(index, before)
-                upkeep.expire_changes(index, before)
+                upkeep.expire(index, before)
             self._indexes[namespace] = index
         return self._indexes[namespace]
 
@@ -189,31 +188,27 @@ class CrawlDatabase:
         counts = Counter[str]()
         for index in self._indexes.values():
             counts.update(index.lookup.counts)
-        row = schema.duplicates.c
+        row = schema.sightings.c
         # Those that were only reported are stored.
-        orphans = (row.run == self.run.id, row.action != "report", is_orphan())
-        count = select(func.count()).select_from(schema.duplicates).where(*orphans)
+        orphans = (row.run == self.run.id, row.action.in_(("drop", "same")), is_orphan())
+        count = select(func.count()).select_from(schema.sightings).where(*orphans)
         counts["orphans"] = self._database.read(lambda connection: connection.scalar(count)) or 0
         counts["claims/recovered"] = self._recovered + self.run.recovery.claims
         figures.counts = counts
 
-    def close_run(self, *, settled: bool, gone: Collection[int] = (), **more: Any) -> int:
-        """Close the run, delete what it has replaced, and find what is gone; returns how many.
+    def close_run(self, *, settled: bool, gone: Collection[int] = (), **more: Any) -> Counter[str]:
+        """Close the run, and find what is missing or gone; returns how many of each.
 
         `gone` has the hashes of the identity keys of pages that the site says are gone; the rest is
         for :meth:`Run.close`.
         """
         run = self.run
         run.close(settled=settled, **more)
-        removed = 0
+        absent = Counter[str]()
         # The run is closed. What fails now is found out by a later one.
         with suppress(IndexUnavailable):
             if settled:
-                for index in self._indexes.values():
-                    upkeep.delete_outdated(index)
                 is_whole = self._database.read(partial(is_complete, run=run.id))
                 for index in self._indexes.values():
-                    removed += find_removed(
-                        self._database, index.id, run, set(gone), everything=is_whole
-                    )
-        return removed
+                    absent += find_missing(index, run, set(gone), everything=is_whole)
+        return absent

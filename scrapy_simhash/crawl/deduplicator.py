@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from scrapy import Request, signals
@@ -39,9 +39,9 @@ from scrapy_simhash.crawl.start import CrawlStart, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem
 from scrapy_simhash.crawl.tracking import Page, TrackedItem, Tracker
 from scrapy_simhash.crawl.worker import Worker
+from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.index.budgets import largest
-from scrapy_simhash.index.meeting import Unmodified
-from scrapy_simhash.index.verdict import Document, Duplicate, Match, Verdict
+from scrapy_simhash.index.verdict import Document, LeftOut, Match, Verdict
 from scrapy_simhash.item.keys import UNIDENTIFIED
 from scrapy_simhash.signals import item_change, near_duplicate
 from scrapy_simhash.text.packed import TooLarge
@@ -191,11 +191,11 @@ class Deduplicator:
             self._send(near_duplicate, tracked, item, match=match)
         if not is_unwanted:
             # It is stored in any case, and the items after it must not overtake it.
-            deferred_from_coro(self._record(tracked.page, document, verdict, item))
+            deferred_from_coro(self._leave_out(tracked, document, verdict, item))
             return None
         # What equals a stored item in everything need not be kept.
         is_equal = not is_copy and verdict.is_equal
-        if not is_equal and not await self._record(tracked.page, document, verdict, item):
+        if not is_equal and not await self._leave_out(tracked, document, verdict, item):
             return None
         message = _message(verdict.kind, document, match)
         return NearDuplicateItem(message, match, self._settings.log_level)
@@ -228,8 +228,10 @@ class Deduplicator:
         """
         if page.read_in is None or self._settings.known != "drop":
             return None
+        document.downloaded_in = page.read_in
         with counted_as_load(self._crawler):
-            met = await self._worker.meet(page.namespace, Unmodified(document, page.read_in))
+            met = await self._worker.meet(page.namespace, document)
+        document.downloaded_in = 0
         if met is not None and page.has_one_item:
             release_tree(page.response)
         return met
@@ -248,28 +250,34 @@ class Deduplicator:
             signal, item=item, response=response, spider=spider, **more
         )
 
-    async def _record(
-        self, page: Page, document: Document, verdict: Verdict, item: Any = None
+    async def _leave_out(
+        self, tracked: TrackedItem, document: Document, verdict: Verdict, item: Any
     ) -> bool:
-        """Record a duplicate in the index; whether it may be dropped, as that is committed."""
-        match = cast("Match", verdict.match)
+        """Note that an item is left out; whether it may be, as that is committed."""
         stays = self._settings.on_duplicate == "report"
         action = "same" if verdict.kind == "same" else "report" if stays else "drop"
-        duplicate = Duplicate(document, match, action, since=verdict.since)
+        left_out = LeftOut(verdict, action)
         budget = self._settings.quarantine
         with self._errors:
             try:
-                if item is not None and action != "report" and budget:
-                    duplicate.item, duplicate.item_type = pack(item, largest(budget))
-                await self._worker.remember(page.namespace, duplicate)
+                if action != "report" and budget:
+                    left_out.item, left_out.item_type = pack(item, largest(budget))
+                await self._worker.leave_out(tracked.page.namespace, left_out)
+            except NotFound:
+                # The index was replaced since: the new one is asked.
+                again = await self._claims.claim(tracked, document)
+                if again.match is not None and self._settings.leaves_out(again):
+                    return await self._leave_out(tracked, document, again, item)
+                tracked.verdict = replace(again, kind="same")
+                return False
             except TooLarge:
                 self._stats.count("quarantine/too_large")
                 if action == "same":
                     return False
                 # It could not be restored, so it is stored.
-                duplicate = Duplicate(document, match, "report", since=verdict.since)
-                await self._worker.remember(page.namespace, duplicate)
-            return duplicate.action != "report"
+                left_out = LeftOut(verdict, "report")
+                await self._worker.leave_out(tracked.page.namespace, left_out)
+            return left_out.action != "report"
         self._stats.count("quarantine/failed")
         return False
 

@@ -86,15 +86,11 @@ class DocumentMaker:
             content = self._read(item, page, says)
             if content.digest is None:
                 return "unreadable"
-            key, download = self._identity(page, content)
-            document = Document(_NO_SKETCH, key, page.url, download=download)
+            key = self._identity(page, content)
+            document = Document(_NO_SKETCH, key, page.url, alone=page.has_one_item)
             document.digest = digest_on(content, page.url)
-        if page.has_one_item:
-            document.alias = key_on(content, page.url)
-        else:
-            # As an earlier visit may know it: its callback does not always wait.
-            document.alias = page.key if page.may_have_more else None
-            document.listing = page.download if content.own_url is not None else 0
+        if not page.has_one_item and content.own_url is not None:
+            document.listing = page.download
         return Draft(document, content, says)
 
     def of_item(self, draft: Draft) -> Document | Reason:
@@ -244,22 +240,21 @@ class DocumentMaker:
         document.sketch, document.text, document.facts = sketch, text, facts
         return None
 
-    def _identity(self, page: Page, content: ItemContent) -> tuple[str, int | None]:
-        """Whose claim it is: a key, and a number of a download; see :class:`Document`.
+    def _identity(self, page: Page, content: ItemContent) -> str:
+        """The key by which later visits know an item.
 
-        An item that is alone is known by its page: fetched again, it is the same item. So is the
-        first one of a callback that waits, if it has the URL of the page. An item of a list is
-        known by its own URL, on whichever page of a site it is listed.
+        The values of SIMHASH_KEY, or its own URL, on whichever page it is found; else the request
+        of its page, if the page has no other item. The first item of a callback that waits may be
+        alone if it has the URL of the page.
         """
         key = key_on(content, page.url)
-        is_of_page = page.may_have_more and content.has_page_url and key is None
         # A place on the page tells its entries apart, and nothing of a page with one item.
-        is_keyed = self.settings.key is not None and key and not is_page_url(key, page.url)
-        if is_of_page or (page.has_one_item and not is_keyed):
-            return page.key, page.download
-        if key is not None:
-            return key, None
-        return UNIDENTIFIED + cast("bytes", digest_on(content, page.url)).hex(), None
+        is_place = key and key.startswith(("http://", "https://")) and is_page_url(key, page.url)
+        if key is not None and not (page.has_one_item and is_place):
+            return key
+        if page.has_one_item or (page.may_have_more and content.has_page_url):
+            return page.key
+        return UNIDENTIFIED + cast("bytes", digest_on(content, page.url)).hex()
 
 
 def _left_out(page: Page) -> Reason | None:

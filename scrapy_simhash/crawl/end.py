@@ -232,18 +232,18 @@ class CrawlEnd:
                 "again",
                 problem,
             )
-        removed = await self.worker.close(
+        absent = await self.worker.close(
             settled=not problem,
             complete=self._is_complete(),
             gone=self.gone,
             reason=self.reason,
             stats=self.stats.all(),
         )
-        self._log_changes(removed or 0)
+        self._log_changes(absent or {})
         run, sizes = self.worker.figures.run, self.worker.figures.sizes
         similar = self.stats.get("kept/other_facts") + self.stats.get("changes/changed")
         # A run without any page has nothing to report.
-        if removed is not None and run is not None and sizes and (self.settings.report or similar):
+        if absent is not None and run is not None and sizes and (self.settings.report or similar):
             try:
                 await run_in_thread(self._look_back, run, bool(problem))
             except Exception:
@@ -266,10 +266,9 @@ class CrawlEnd:
             and _failures(stats) <= 0
         )
 
-    def _log_changes(self, removed: int) -> None:
+    def _log_changes(self, absent: Mapping[str, int]) -> None:
         """What is new, changed, and so on; nothing for a first crawl."""
-        if removed:
-            self.stats.set({"changes/removed": removed})
+        self.stats.set({f"changes/{status}": count for status, count in absent.items()})
         found = self.stats.below("changes/")
         if shown := changes_in_words(found):
             run, namespace = self.worker.figures.run, quote(self._namespace)
@@ -277,10 +276,10 @@ class CrawlEnd:
             # What is unchanged is not listed.
             more = f". To list them: {command}" if set(found) - {"unchanged"} else ""
             logger.info("%s%s", shown, more)
-        if removed and (unidentified := self.stats.get("unidentified")):
+        if absent and (unidentified := self.stats.get("unidentified")):
             logger.info(
                 "%d of the new items: entries of lists without a URL of their own. If earlier "
-                "versions of them count as removed, SIMHASH_KEY has to name what identifies them",
+                "versions of them count as missing, SIMHASH_KEY has to name what identifies them",
                 unidentified,
             )
 

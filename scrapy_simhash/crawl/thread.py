@@ -6,12 +6,11 @@ import asyncio
 import logging
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain, repeat
 from queue import Empty, SimpleQueue
 from typing import Any, Literal, TypeGuard, TypeVar
@@ -21,8 +20,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 
 from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
 from scrapy_simhash.db.patience import Liveness
-from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable
-from scrapy_simhash.index.meeting import meet
+from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, NotFound
 from scrapy_simhash.index.recovery import HEARTBEAT
 
 logger = logging.getLogger(__name__)
@@ -39,7 +37,7 @@ _PROBE_PAUSE = 0.5
 _PROBE_PAUSE_UNUSABLE = 30.0
 
 #: The methods that are arguments of :meth:`Index.execute`, which does them in one transaction.
-_WRITES = frozenset({"claims", "confirm", "release", "duplicates"})
+_WRITES = frozenset({"claims", "confirm", "release", "left_out"})
 
 
 @dataclass(slots=True, eq=False)
@@ -49,7 +47,7 @@ class Job:
     Outcomes have no answer: a future for each would be slow.
     """
 
-    method: Literal["claims", "confirm", "release", "duplicates", "meet", "size"]
+    method: Literal["claims", "confirm", "release", "left_out", "meet", "size"]
     namespace: str
     argument: Any = None
     answer: Future[Any] | None = field(default_factory=Future)
@@ -169,15 +167,21 @@ class DatabaseThread:
             return [database.size(namespace)] + (self._do(jobs[1:]) if jobs[1:] else [])
         index = database.index(namespace)
         written: defaultdict[str, list[Any]] = defaultdict(list)
+        gone = dict[int, NotFound]()
         for job in jobs:
-            # Numbers of claims are valid in one file only.
-            if job.method in _WRITES and not database.is_outdated(job.argument):
+            # Numbers of rows are valid in one file only.
+            if database.is_outdated(job.argument):
+                gone[id(job)] = NotFound("the index was replaced since the item was looked up")
+            elif job.method in _WRITES:
                 written[job.method].append(job.argument)
         verdicts = iter(index.execute(**written) if written else ())
         self._figures.liveness.note()
-        met = self._look([job for job in jobs if job.method == "meet"], partial(meet, index))
+        met = self._look([job for job in jobs if job.method == "meet"], index.meet)
         answers = {"claims": verdicts, "meet": met}
-        return [next(answers[job.method]) if job.method in answers else None for job in jobs]
+        return [
+            next(answers[job.method]) if job.method in answers else gone.get(id(job))
+            for job in jobs
+        ]
 
     def _look(
         self, jobs: Sequence[Job], look: Callable[[list[Any]], Sequence[Any]]
@@ -246,7 +250,9 @@ class DatabaseThread:
             with suppress(Exception):
                 self._database.count(self._figures)
 
-    def close(self, given: Mapping[str, Any], unwritten: Mapping[str, Sized]) -> int | None:
+    def close(
+        self, given: Mapping[str, Any], unwritten: Mapping[str, Sized]
+    ) -> Counter[str] | None:
         """Close the run and the database; returns what `close_run` does, None if that failed.
 
         `unwritten` are the outcomes that could not be written, by namespace.

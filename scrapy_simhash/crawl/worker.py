@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -24,8 +24,7 @@ from scrapy_simhash.crawl.thread import DatabaseThread, Job, is_outage
 from scrapy_simhash.db.patience import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import BATCH
-from scrapy_simhash.index.meeting import Unmodified
-from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
+from scrapy_simhash.index.verdict import Document, LeftOut, Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -91,21 +90,21 @@ class Worker:
         """The verdict on a document. After an error, a claim that comes later is released."""
         return cast("Verdict", await self._answer(Job("claims", namespace, document)))
 
-    async def meet(self, namespace: str, item: Unmodified) -> Verdict | None:
-        """The verdict on an item, if it is unchanged; see :func:`.meet`."""
-        return cast("Verdict | None", await self._answer(Job("meet", namespace, item)))
+    async def meet(self, namespace: str, document: Document) -> Verdict | None:
+        """The verdict on a document, if it is unchanged; see :meth:`Index.meet`."""
+        return cast("Verdict | None", await self._answer(Job("meet", namespace, document)))
 
-    async def remember(self, namespace: str, duplicate: Duplicate) -> None:
-        """Record a duplicate; returns when it is committed."""
-        await self._answer(Job("duplicates", namespace, duplicate))
+    async def leave_out(self, namespace: str, item: LeftOut) -> None:
+        """Note that an item is left out; returns when that is committed."""
+        await self._answer(Job("left_out", namespace, item))
 
     def confirm(self, namespace: str, verdict: Verdict) -> None:
         """Confirm the claim of a verdict as soon as the database can."""
         self._put(Job("confirm", namespace, verdict, None))
 
     def release(self, namespace: str, verdict: Verdict) -> None:
-        """Release the claim of a verdict, if it has one, as soon as the database can."""
-        if verdict.claim is not None:
+        """Note that the document of a verdict is not stored, as soon as the database can."""
+        if verdict.row is not None:
             self._put(Job("release", namespace, verdict, None))
 
     async def flush(self) -> None:
@@ -122,11 +121,11 @@ class Worker:
         self._left -= min(spent, self._timeout / 2)
         self._at_most -= spent
 
-    async def close(self, **given: Any) -> int | None:
+    async def close(self, **given: Any) -> Counter[str] | None:
         """Do all jobs so far, close the run and the database; waits as :meth:`flush` says.
 
-        Takes the arguments of :meth:`CrawlDatabase.close_run`. Returns how many things were found
-        to be gone; None if there was no run, or it is not closed.
+        Takes the arguments of :meth:`CrawlDatabase.close_run`. Returns how much was found to
+        be missing or gone; None if there was no run, or it is not closed.
         """
         if self._is_closed:
             return None

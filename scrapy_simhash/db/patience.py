@@ -18,7 +18,7 @@ SLICES = 4
 
 _counter = select(func.sum(schema.namespaces.c.counter))
 # The only other contended lock is that of runs that open at the same time.
-_opened = select(func.count()).where(schema.runs.c.epoch > 0)
+_opened = select(func.count()).where(schema.runs.c.visit > 0)
 
 
 @dataclass(slots=True)

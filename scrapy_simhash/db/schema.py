@@ -41,6 +41,33 @@ def _set_options(_metadata: sa.MetaData, connection: sa.Connection, **_options: 
         _room.dialect_kwargs["postgresql_where"] = _has_item
 
 
+# What SQLite expects of its indexes: rows in all, and for each first column the rows with one value
+# of these. Without that it takes a namespace for a few rows, and reads all of them.
+_STATISTICS = {
+    "simhash_claims": {"": "1000000 1000000 1", "run": "1000000 1000 1000 1"},
+    "simhash_sightings": {
+        "": "4000000 1000000 1",
+        "identity": "4000000 1000000 4 2",
+        "claim": "4000000 1000000 4 2",
+        "run": "4000000 10000 10000",
+    },
+}
+
+
+@sa.event.listens_for(metadata, "after_create")
+def _set_statistics(_metadata: sa.MetaData, connection: sa.Connection, **_options: object) -> None:
+    if connection.dialect.name != "sqlite":
+        return
+    # Makes the table of statistics; a user's own tables are left alone.
+    connection.exec_driver_sql(f"ANALYZE {meta.name}")
+    for table, of_indexes in _STATISTICS.items():
+        connection.exec_driver_sql("DELETE FROM sqlite_stat1 WHERE tbl = ?", (table,))
+        for index, rows in of_indexes.items():
+            named = (table, f"{table}_{index}" if index else table, rows)
+            connection.exec_driver_sql("INSERT INTO sqlite_stat1 VALUES (?, ?, ?)", named)
+    connection.exec_driver_sql("ANALYZE sqlite_schema")
+
+
 def _table(name: str, *columns: sa.Column[Any] | sa.Index, **options: Any) -> sa.Table:
     return sa.Table(f"simhash_{name}", metadata, *columns, **options)
 
@@ -102,8 +129,8 @@ runs = _table(
     sa.Column("heartbeat", sa.Double, nullable=False),
     sa.Column("closed", sa.Double),
     sa.Column("reason", sa.Text),
-    # The crawl epoch: the smallest number of the runs that were open together with this one.
-    sa.Column("epoch", sa.Integer, nullable=False, default=0),
+    # Its visit: the smallest number of the runs that were open together with this one.
+    sa.Column("visit", sa.Integer, nullable=False, default=0),
     # Everything the run confirmed is known to be stored: its claims are final.
     sa.Column("settled", sa.Boolean, nullable=False, default=False),
     # Whether it met everything that it was to meet, as far as it came.
@@ -125,18 +152,17 @@ runs = _table(
     sqlite_autoincrement=True,
 )
 
+# What is stored, or about to be. Written once; only the state changes.
 claims = _table(
     "claims",
     _key("namespace", sa.Integer),
     _key("id", sa.BigInteger),
     # 64 bits of a hash of the identity key, for look-ups; the key itself is for people.
     sa.Column("identity", sa.BigInteger, nullable=False),
-    # The document that made the claim, or the last one that was the same item again, and by which
-    # documents of one download or listing page are recognised.
-    sa.Column("token", sa.BigInteger, nullable=False),
-    sa.Column("download", sa.BigInteger, nullable=False),
-    sa.Column("epoch", sa.Integer, nullable=False),
+    # The download of the page that lists it with others; 0 if there is none.
     sa.Column("listing", sa.BigInteger, nullable=False),
+    # Whether its page has no other item.
+    sa.Column("alone", sa.Boolean, nullable=False),
     sa.Column("run", sa.Integer, nullable=False),
     sa.Column("state", sa.SmallInteger, nullable=False),
     sa.Column("compared_by", sa.SmallInteger, nullable=False),
@@ -145,7 +171,6 @@ claims = _table(
     # The distance of the nearest claim that was compared and was not a duplicate.
     sa.Column("nearest", sa.SmallInteger),
     sa.Column("created", sa.Double, nullable=False),
-    sa.Column("seen", sa.Double, nullable=False),
     sa.Column("key", _LongText, nullable=False),
     # Null if equal to the key: see `url_of`.
     sa.Column("url", _LongText),
@@ -164,11 +189,8 @@ claims = _table(
     sa.Column("origin", sa.BigInteger, nullable=False, default=0),
     # 64 bits of a hash of the text.
     sa.Column("text_digest", sa.BigInteger, nullable=False, default=0),
-    # The run that met the item last; 0 once it was found to be gone.
-    sa.Column("last_run", sa.Integer, nullable=False, default=0),
-    # Each batch looks up earlier claims by identity. The end of a crawl finds what it did not meet:
-    # the other columns are there so that it reads no rows.
-    sa.Index("simhash_claims_identity", "namespace", "identity", "last_run", "origin"),
+    # The claims that it was stored in place of, and those that these were: 8 bytes each.
+    sa.Column("came_of", _bytes(128)),
     # Invalidated claims of a run are deleted in this order, in all namespaces.
     sa.Index("simhash_claims_run", "run", "namespace", "id"),
     sqlite_with_rowid=False,
@@ -183,100 +205,85 @@ keys = _table(
     sqlite_with_rowid=False,
 )
 
-duplicates = _table(
-    "duplicates",
+# What each visit met, and what it found missing. Numbered like claims, and together with them: the
+# sighting of an item that was stored has the number of its claim.
+sightings = _table(
+    "sightings",
+    # As far as `facts`, in the order of `index.verdict.Sighting`.
     _key("namespace", sa.Integer),
-    # Time and random bits, chosen by the writer.
     _key("id", sa.BigInteger),
-    sa.Column("run", sa.Integer, nullable=False),
-    sa.Column("created", sa.Double, nullable=False),
     sa.Column("identity", sa.BigInteger, nullable=False),
+    # What the item was stored as, is unchanged since, or is a copy of.
+    sa.Column("claim", sa.BigInteger, nullable=False),
+    sa.Column("run", sa.Integer, nullable=False),
+    sa.Column("visit", sa.Integer, nullable=False),
+    # See `index.seen`.
+    sa.Column("status", sa.String(16), nullable=False),
+    # 1 if the visit has met the claim by it, so that later items may be copies of that.
+    sa.Column("meets", sa.SmallInteger, nullable=False),
+    sa.Column("listing", sa.BigInteger, nullable=False),
+    # The first claim of the group.
+    sa.Column("origin", sa.BigInteger, nullable=False),
+    # Since when its URL shows this.
+    sa.Column("since", sa.Double, nullable=False),
+    sa.Column("compared_by", sa.SmallInteger, nullable=False),
+    # The number of what was there before, and under which identity; 0 for nothing.
+    sa.Column("before", sa.BigInteger, nullable=False),
+    sa.Column("source", sa.BigInteger, nullable=False),
     sa.Column("key", _LongText, nullable=False),
     # Null if equal to the key: see `url_of`.
     sa.Column("url", _LongText),
-    sa.Column("fingerprint", _Fingerprint, nullable=False),
-    sa.Column("size", sa.Integer, nullable=False),
-    sa.Column("compared_by", sa.SmallInteger, nullable=False),
+    # What the item showed; null where that is what its claim has.
     sa.Column("digest", _Digest),
-    sa.Column("text_digest", sa.BigInteger, nullable=False, default=0),
+    sa.Column("text_digest", sa.BigInteger),
     sa.Column("facts", _Blob),
-    sa.Column("minhash", _Sketch),
-    sa.Column("claim", sa.BigInteger, nullable=False),
-    # The first claim of the original's group, and the original's URL: a later version of it has a
-    # claim of its own, and this one is deleted.
-    sa.Column("origin", sa.BigInteger, nullable=False),
-    sa.Column("original", _LongText, nullable=False),
-    sa.Column("distance", sa.SmallInteger, nullable=False),
-    # The Jaccard similarity, or its estimate if the claim's text is not stored.
-    sa.Column("similarity", sa.Double, nullable=False),
+    sa.Column("created", sa.Double, nullable=False),
+    # How similar it is to what it was compared with: its original, or what was there before. The
+    # Jaccard similarity is an estimate if no text was stored.
+    sa.Column("distance", sa.SmallInteger),
+    sa.Column("similarity", sa.Double),
     sa.Column("estimated", sa.Boolean, nullable=False),
-    # "drop" or "report", or "same" for what is unchanged.
+    # Where it was before, if elsewhere; or the original of a copy: its claim may be gone.
+    sa.Column("original", _LongText),
+    # The short values that changed, as JSON.
+    sa.Column("fields", _Blob),
+    # It was said to be gone before.
+    sa.Column("back", sa.Boolean, nullable=False),
+    # "drop", "report" or "same" if the crawl has left the item out, or would have.
     sa.Column("action", sa.String(16), nullable=False),
     # The claim it was dropped for was released: nothing is stored in its place any more.
-    sa.Column("orphaned", sa.Boolean, nullable=False, default=False),
-    # Its item is exactly that of the claim.
-    sa.Column("repeats", sa.Boolean, nullable=False, default=False),
+    sa.Column("orphaned", sa.Boolean, nullable=False),
     sa.Column("item_type", sa.String(255)),
     sa.Column("item", _Blob),
     # What it takes of the budget.
-    sa.Column("item_bytes", sa.Integer, nullable=False, default=0),
-    # Each batch looks up what was a duplicate when it was last met.
-    sa.Index("simhash_duplicates_identity", "namespace", "identity"),
-    # Releasing a claim marks its duplicates as orphaned.
-    sa.Index("simhash_duplicates_claim", "namespace", "claim"),
-    sa.Index("simhash_duplicates_run", "run"),
+    sa.Column("item_bytes", sa.Integer, nullable=False),
+    # Each batch looks up what its identities have shown before, and which claims are met.
+    sa.Index("simhash_sightings_identity", "namespace", "identity", "visit"),
+    sa.Index("simhash_sightings_claim", "namespace", "claim", "meets"),
+    sa.Index("simhash_sightings_run", "run", "namespace"),
     sqlite_with_rowid=False,
 )
-# The oldest items, which make room: without the duplicates whose items are gone.
-_has_item = duplicates.c.item_bytes > sa.literal_column("0")
+# The oldest items, which make room: without the sightings whose items are gone.
+_has_item = sightings.c.item_bytes > sa.literal_column("0")
 _room = sa.Index(
-    "simhash_duplicates_room",
-    *(duplicates.c[name] for name in ("namespace", "id", "item_bytes")),
+    "simhash_sightings_room",
+    *(sightings.c[name] for name in ("namespace", "id", "item_bytes")),
     sqlite_where=_has_item,
 )
 
 texts = _table(
     "texts",
     _key("namespace", sa.Integer),
-    _key("claim", sa.BigInteger),
-    # 0 for the claim's own text, otherwise the duplicate whose text this is.
-    _key("duplicate", sa.BigInteger),
+    # The number of the claim, or of the sighting if it has no claim of its own.
+    _key("id", sa.BigInteger),
     # Before the text, so that making room reads no text.
     sa.Column("bytes", sa.Integer, nullable=False, default=0),
     sa.Column("text", _Blob, nullable=False),
 )
 
 
-# What changed, moved, disappeared and came back: see `index.journal`.
-changes = _table(
-    "changes",
-    _key("namespace", sa.Integer),
-    # The token of the document, by which it is forgotten if the document is not stored.
-    _key("id", sa.BigInteger),
-    sa.Column("run", sa.Integer, nullable=False),
-    sa.Column("created", sa.Double, nullable=False),
-    sa.Column("status", sa.String(16), nullable=False),
-    sa.Column("identity", sa.BigInteger, nullable=False),
-    sa.Column("key", _LongText, nullable=False),
-    # Null if equal to the key: see `url_of`.
-    sa.Column("url", _LongText),
-    # Where it was before, if that was elsewhere.
-    sa.Column("moved_from", _LongText),
-    # The claims whose texts it had before and has now; 0 where there is none. `before` belongs to
-    # the duplicate of that number, if there is one.
-    sa.Column("claim", sa.BigInteger, nullable=False),
-    sa.Column("before", sa.BigInteger, nullable=False),
-    sa.Column("duplicate", sa.BigInteger, nullable=False),
-    sa.Column("similarity", sa.Double),
-    # The short values that changed, as JSON.
-    sa.Column("fields", _Blob),
-    sa.Index("simhash_changes_created", "namespace", "created"),
-    sqlite_with_rowid=False,
-)
-
-
 def url_of(table: sa.FromClause) -> sa.ColumnElement[str]:
-    """The URL of a claim or a duplicate, for a query of their table; the column is named "url".
+    """The URL of a claim or a sighting, for a query of their table; the column is named "url".
 
     A URL that is equal to the key is stored once.
     """

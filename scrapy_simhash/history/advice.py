@@ -64,8 +64,8 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[SettingAdvic
     )
 
     def read(items: Iterable[int]) -> Mapping[int, Mapping[str, Any]]:
-        found = read_contents(namespace, [(item, 0) for item in items])
-        return {item: content.values for (item, _), content in found.items()}
+        found = read_contents(namespace, items)
+        return {item: content.values for item, content in found.items()}
 
     rows = namespace.read(query)
     pairs = [_pair(row) for row in rows] if len(rows) >= LEAST else []

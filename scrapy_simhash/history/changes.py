@@ -1,41 +1,40 @@
-"""What is new, changed, moved, removed and back, since a time or in a run."""
+"""What is new, changed, moved, missing, gone and back, since a time or in a run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
-from heapq import merge
-from operator import attrgetter
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, union
+from sqlalchemy import Row, and_, case, exists, literal, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
+from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.values import State
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.record import Record
+from scrapy_simhash.history.decisions import read_contents
+from scrapy_simhash.history.record import NOTHING, Record, differing_values
 from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.index.invalidated import is_dead
+from scrapy_simhash.index.seen import ABSENT, RELEASED
 from scrapy_simhash.index.verdict import group_name
+from scrapy_simhash.item.keys import item_url
 from scrapy_simhash.text.packed import unpack_bytes
-
-# Later than all times, and than all numbers of claims. Databases have no infinity.
-_NEVER = 1 << 62
 
 # Rows read at once.
 _PAGE = 1000
 
-_row, _run = schema.changes.c, schema.runs.c
-# What a dead run had stored is released, unless its claims are kept.
-_is_dead = and_(_run.recovered.is_not(None), _run.on_crash == "release")
+_row, _run = schema.sightings.c, schema.runs.c
+_is_dead = is_dead(schema.runs)
 
 
 class Window(NamedTuple):
     """The time that is looked at, in seconds since the epoch, and the only run that counts."""
 
     since: float
-    until: float = _NEVER
     run: int | None = None
 
 
@@ -47,125 +46,145 @@ def read_window(namespace: NamespaceRow, *, since: float | None, run: int | None
     if isinstance(since, float):
         return Window(since)
     number = run or since
-    runs = select(_run.id, _run.opened, _run.closed, _is_dead.label("is_dead"))
+    runs = select(_run.id, _run.opened, _is_dead.label("is_dead"))
     if number is not None:
         runs = runs.where(_run.id == number)
     else:
-        claims, changes, drops = schema.claims.c, _row, schema.duplicates.c
-        here = union(
-            *(
-                select(table.run).where(table.namespace == namespace.id)
-                for table in (claims, changes, drops)
-            ),
-            select(claims.last_run).where(claims.namespace == namespace.id),
-        )
-        runs = runs.where(_run.id.in_(here), ~_is_dead).order_by(_run.id.desc()).limit(1)
+        is_here = exists().where(_row.run == _run.id, _row.namespace == namespace.id)
+        runs = runs.where(is_here, ~_is_dead).order_by(_run.id.desc()).limit(1)
     found = namespace.read(runs)
     if not found:
         raise NotFound(f"there is no run {number}" if number else "no crawl has stored anything")
     if found[0].is_dead and run:
         raise NotFound(f"what run {run} had stored was released: it crashed, or its feeds failed")
-    until = found[0].closed if run and found[0].closed is not None else _NEVER
-    return Window(found[0].opened, until, run)
+    return Window(found[0].opened, run)
 
 
 def read_changes(
     namespace: NamespaceRow, window: Window, statuses: Collection[str]
 ) -> Iterator[Record]:
-    """What happened in a window, the oldest first."""
-    noted = [status for status in statuses if status != "new"]
-    found = [_noted(namespace, window, noted)] if noted else []
-    if "new" in statuses:
-        found.append(_new(namespace, window))
-    return merge(*found, key=attrgetter("created"))
+    """What happened in a window, the oldest first; each content of an item comes once.
+
+    An item at a new URL is a copy if its former URL has shown the same visit what it did before,
+    and new if that has shown anything else. A new item that is similar to one that went at the same
+    visit has its URL and the values that differ.
+    """
+    told = set[tuple[int, int, str]]()
+    for rows in sql.read_in_pages(namespace, _query(namespace, window, statuses), _row.id, _PAGE):
+        former, gone = _former(namespace, rows), _gone(namespace, rows)
+        found = []
+        for row in rows:
+            for status in _statuses(row, former.get((row.source, row.visit), ())):
+                key = row.identity, row.claim, status
+                if status in statuses and key not in told:
+                    told.add(key)
+                    formerly = gone.get((row.similar_claim, row.visit))
+                    found.append(_change(namespace, row, status, formerly))
+        yield from _with_values(namespace, found)
 
 
-def _noted(namespace: NamespaceRow, window: Window, statuses: Collection[str]) -> Iterator[Record]:
-    dead = select(_run.id).where(_is_dead)
-    query: Select[Any] = (
-        select(schema.changes, url_of(schema.changes).label("place"))
-        .where(_row.namespace == namespace.id, _row.status.in_(statuses), _row.run.not_in(dead))
-        .order_by(_row.created, _row.id)
-        .limit(_PAGE)
+def _query(namespace: NamespaceRow, window: Window, statuses: Collection[str]) -> Any:
+    # What changed at a new URL may be new.
+    wanted = {*statuses, *(["changed"] if "new" in statuses else [])} - {"back"}
+    is_told = or_(_row.status.in_(wanted), and_(_row.back, literal("back" in statuses)))
+    # What was stored, but whose claim was replaced since, has no claim.
+    is_stored = or_(sql.claims.state.is_(None), sql.claims.state == State.CONFIRMED)
+    joined = sql.drops_with_claims.join(schema.runs, _run.id == _row.run)
+    query = (
+        select(
+            schema.sightings,
+            url_of(schema.sightings).label("place"),
+            sql.claims.similar_claim,
+        )
+        .select_from(joined)
+        .where(_row.namespace == namespace.id, is_told, _row.status != RELEASED, ~_is_dead)
+        .where(_row.created >= window.since)
+        .where(or_(_row.status != "new", is_stored))
     )
-    if window.run is not None:
-        query = query.where(_row.run == window.run)
-    following: ColumnElement[bool] = _row.created >= window.since
-    while rows := namespace.read(query.where(following)):
-        yield from (_change(namespace, row) for row in rows)
-        last = rows[-1]
-        is_later = or_(_row.created > last.created, _row.id > last.id)
-        following = and_(_row.created >= last.created, is_later)
+    return query if window.run is None else query.where(_row.run == window.run)
 
 
-def _change(namespace: NamespaceRow, row: Row[Any]) -> Record:
+def _former(
+    namespace: NamespaceRow, rows: Sequence[Row[Any]]
+) -> dict[tuple[int, int], list[Row[Any]]]:
+    """What the former URLs of items have shown, by identity and visit."""
+    moved = [row for row in rows if row.source and row.source != row.identity]
+    query = select(
+        _row.identity,
+        _row.visit,
+        _row.claim,
+        case((_row.text_digest.is_(None), _row.claim), else_=_row.id).label("content"),
+    ).where(
+        _row.namespace == namespace.id,
+        is_in(_row.identity, "identities"),
+        is_in(_row.visit, "visits"),
+        _row.status.not_in((*ABSENT, RELEASED)),
+    )
+    found = defaultdict[tuple[int, int], list[Row[Any]]](list)
+    if moved:
+        lists = {
+            "identities": {row.source for row in moved},
+            "visits": {row.visit for row in moved},
+        }
+        for row in namespace.read(query, **lists):
+            found[row.identity, row.visit].append(row)
+    return found
+
+
+def _gone(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> dict[tuple[int | None, int], str]:
+    """The URLs of what went at the visits of new items that are similar, by claim and visit."""
+    similar = {row.similar_claim for row in rows if row.status == "new" and row.similar_claim}
+    if not similar:
+        return {}
+    query = select(_row.claim, _row.visit, _row.key, url_of(schema.sightings)).where(
+        *(_row.namespace == namespace.id, is_in(_row.claim, "claims")),
+        *(is_in(_row.visit, "visits"), _row.status.in_(ABSENT)),
+    )
+    found = namespace.read(query, claims=similar, visits={row.visit for row in rows})
+    return {(row.claim, row.visit): item_url(row.key, row.url) for row in found}
+
+
+def _statuses(row: Row[Any], former: Sequence[Row[Any]]) -> Iterator[str]:
+    """What has happened to an item, given what its former URL has shown in the visit."""
+    if row.source not in (0, row.identity) and former:
+        if any(row.before in (one.content, one.claim) or one.claim == row.claim for one in former):
+            return
+        yield "new" if row.status == "changed" else row.status
+    else:
+        yield row.status
+    if row.back:
+        yield "back"
+
+
+def _with_values(namespace: NamespaceRow, changes: Sequence[Record]) -> Iterator[Record]:
+    """Changes; new items that have been elsewhere with the values that differ from those there."""
+    places = {place for one in changes if one.formerly for place in one.places}
+    kept = read_contents(namespace, places) if places else {}
+    for one in changes:
+        own, then = (kept.get(place, NOTHING).values for place in one.places)
+        yield one._replace(noted=differing_values(own, then)) if one.formerly else one
+
+
+def _change(namespace: NamespaceRow, row: Row[Any], status: str, formerly: str | None) -> Record:
     try:
         fields = json.loads(unpack_bytes(row.fields)) if row.fields is not None else {}
     except ValueError:
         fields = {}
+    is_new = status == "new"
+    is_left_out = status == "changed" and row.claim != row.id
+    before = row.similar_claim if is_new and formerly else row.before
     return Record(
-        status=row.status,
+        status=status,
         page=row.place,
         key=row.key,
-        original_page=row.moved_from,
+        original_page=row.original if status in ("changed", "moved") else None,
         created=row.created,
         run=row.run,
         namespace=namespace.name,
-        similarity=row.similarity,
-        noted=fields,
-        places=((row.claim, 0), (row.before, row.duplicate)),
+        group=group_name(namespace.id, row.origin) if is_new else None,
+        # The similarity of what is left out is that to its original.
+        similarity=None if is_new or is_left_out else row.similarity,
+        noted={} if is_new else fields,
+        formerly=formerly if is_new else None,
+        places=(row.claim if row.text_digest is None else row.id, before),
     )
-
-
-def _new(namespace: NamespaceRow, window: Window) -> Iterator[Record]:
-    """The things whose first version was made in the window.
-
-    Where that version is gone, its number tells the time. A copy that became another thing is
-    noted as changed.
-    """
-    noted = select(_row.claim).where(
-        _row.namespace == namespace.id, _row.created >= window.since, _row.status == "changed"
-    )
-    changed = {claim for (claim,) in namespace.read(noted)}
-    first = _first_number(namespace, window.since)
-    row = sql.claims
-    conditions = [*sql.claims_of(namespace), row.state == State.CONFIRMED, row.origin >= first]
-    if window.run is not None:
-        # Or a later version of what it met first.
-        conditions.append(row.origin < _first_number(namespace, window.until))
-        conditions.append(or_(row.run == window.run, row.created >= window.until))
-    query = select(row.id, row.origin, row.created, row.run, row.key, url_of(schema.claims))
-    seen: set[int] = set()
-    for rows in sql.read_in_pages(
-        namespace, query.where(*conditions, row.id >= first), row.id, _PAGE
-    ):
-        for found in rows:
-            if found.origin not in seen:
-                seen.add(found.origin)
-                if found.id == found.origin and found.id in changed:
-                    continue
-                yield Record(
-                    status="new",
-                    page=found.url,
-                    key=found.key,
-                    created=found.created,
-                    run=found.run,
-                    namespace=namespace.name,
-                    group=group_name(namespace.id, found.origin),
-                )
-
-
-def _first_number(namespace: NamespaceRow, time: float) -> int:
-    """The smallest number of a claim that is known to be made since a time.
-
-    Claims are numbered in the order of time; a claim that is gone may have had a smaller one.
-    """
-    if time <= namespace.created:
-        return 0
-    claim = sql.claims
-    made = select(func.min(claim.id)).where(claim.namespace == namespace.id, claim.created >= time)
-    noted = select(func.min(_row.claim)).where(
-        _row.namespace == namespace.id, _row.created >= time, _row.claim > 0
-    )
-    found = [namespace.read(query)[0][0] for query in (made, noted)]
-    return min((int(number) for number in found if number is not None), default=_NEVER)

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Select,
     Table,
     and_,
+    case,
     cast,
     func,
     literal,
@@ -29,9 +30,10 @@ from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.values import SAME, storable
 from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.record import NOTHING, Content, Place, Record
+from scrapy_simhash.history.record import NOTHING, Content, Record
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
+from scrapy_simhash.index.seen import ABSENT
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.index.words import KEPT, status_of
 from scrapy_simhash.item.keys import item_url, lister_of
@@ -65,7 +67,7 @@ def _select(table: FromClause, stored: FromClause, **own: ColumnElement[Any]) ->
 
 #: What a record of a duplicate is made of.
 select_dropped = _select(
-    schema.duplicates,
+    schema.sightings,
     schema.claims,
     differs=literal(""),
     original_page=_short(func.coalesce(url_of(schema.claims), sql.drops.original)),
@@ -73,6 +75,7 @@ select_dropped = _select(
     origin=sql.drops.origin,
     is_orphan=is_orphan(),
     has_item=sql.drops.item.is_not(None),
+    text=case((sql.drops.text_digest.is_(None), sql.drops.claim), else_=sql.drops.id),
     **{
         name: sql.drops[name] for name in ("claim", "action", "distance", "similarity", "estimated")
     },
@@ -123,18 +126,17 @@ def read_decisions(namespace: NamespaceRow, run: int, *, kept: bool) -> Iterator
 
 def dropped(namespace: NamespaceRow, row: Any) -> Record:
     """The record of a row of `select_dropped`."""
-    claim = row.claim or 0  # null only in a damaged database
     return _record(
         namespace,
         row,
-        id=row.id,
+        id=f"{namespace.id}-{row.id}",
         status=status_of(row.action),
         similarity=row.similarity,
         estimated=row.estimated,
         distance=row.distance,
         is_orphan=row.is_orphan,
         has_item=row.has_item,
-        places=((claim, row.id), (claim, 0)),
+        places=(row.text, row.claim),
     )
 
 
@@ -146,7 +148,7 @@ def _kept(namespace: NamespaceRow, row: Any) -> Record:
         status=KEPT,
         similarity=similarity,
         estimated=is_estimate,
-        places=((row.id, 0), (row.claim, 0)),
+        places=(row.id, row.claim or 0),
     )
 
 
@@ -196,22 +198,12 @@ def count(namespace: NamespaceRow, name: str) -> dict[int, Counter[Any]]:
     return found
 
 
-def read_contents(namespace: NamespaceRow, wanted: Iterable[Place]) -> dict[Place, Content]:
-    """What is kept of stored items and duplicates."""
-    pairs = set(wanted)
+def read_contents(namespace: NamespaceRow, numbers: Iterable[int]) -> dict[int, Content]:
+    """What is kept of stored and left out items, by the numbers of their texts."""
     row = schema.texts.c
-    query = select(row.claim, row.duplicate, row.text).where(
-        row.namespace == namespace.id,
-        is_in(row.claim, "claims"),
-        is_in(row.duplicate, "duplicates"),
-    )
-    claims, duplicates = ({pair[place] for pair in pairs} for place in (0, 1))
-    found = namespace.read(query, claims=claims, duplicates=duplicates) if pairs else ()
-    return {
-        (claim, duplicate): Content(*unpack_text(packed))
-        for claim, duplicate, packed in found
-        if (claim, duplicate) in pairs
-    }
+    query = select(row.id, row.text).where(row.namespace == namespace.id, is_in(row.id, "numbers"))
+    found = namespace.read(query, numbers=numbers)
+    return {number: Content(*unpack_text(packed)) for number, packed in found}
 
 
 def with_contents(
@@ -247,7 +239,7 @@ def find_addresses(
     for namespace in namespaces:
         for table, conditions in (
             (schema.claims, sql.claims_of(namespace)),
-            (schema.duplicates, sql.drops_of(namespace)),
+            (schema.sightings, [sql.drops.namespace == namespace.id]),
         ):
             url = url_of(table)
             holds = (one.ilike(pattern, escape="/") for one in (url, table.c.key))
@@ -288,18 +280,24 @@ def read_page(
         return or_(url_of(table) == storable(url), is_in(table.c.identity, "identities"))
 
     columns = [column for column in sql.claims if column.name != "url"]
-    own = select(*columns, url_of(schema.claims)).where(
+    seen = (
+        select(func.max(sql.drops.created))
+        .where(sql.drops.namespace == sql.claims.namespace, sql.drops.claim == sql.claims.id)
+        .where(sql.drops.status.not_in(ABSENT))
+        .scalar_subquery()
+    )
+    own = select(*columns, url_of(schema.claims), seen.label("seen")).where(
         *sql.claims_of(namespace), is_of_page(schema.claims)
     )
     claims = namespace.read(own.order_by(sql.claims.id), identities=identities)
     numbers = [claim.id for claim in claims]
     is_one = is_in(sql.claims.id, "numbers")
-    is_own = is_of_page(schema.duplicates)
+    is_own = is_of_page(schema.sightings)
     # Also those of its earlier versions, whose claims are gone.
     is_copy = and_(is_in(sql.drops.origin, "groups"), sql.drops.action != SAME, ~is_own)
     counted = select(func.count()).where(*sql.drops_of(namespace), is_copy)
     groups = {claim.origin for claim in claims}
-    kept = read_contents(namespace, [(number, 0) for number in numbers])
+    kept = read_contents(namespace, numbers)
     decisions = [
         *read_newest(namespace, is_one, kept=True, limit=_SHOWN, numbers=numbers),
         *read_newest(namespace, is_own, limit=_SHOWN, identities=identities),
@@ -307,7 +305,7 @@ def read_page(
     duplicates = read_newest(namespace, is_copy, limit=_SHOWN, groups=groups, identities=identities)
     return PageHistory(
         claims,
-        {number: content.text for (number, _), content in kept.items()},
+        {number: content.text for number, content in kept.items()},
         [*with_contents(namespace, decisions, scheme)],
         [*with_contents(namespace, duplicates, scheme)],
         namespace.read(counted, groups=groups, identities=identities)[0][0],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Row, Select, Table, literal, null, select
+from sqlalchemy import Row, Select, Table, case, func, literal, null, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.values import SAME, ComparedBy
@@ -19,7 +19,7 @@ from scrapy_simhash.item.names import name_of
 from scrapy_simhash.simhash.scheme import Scheme, Sketch
 from scrapy_simhash.text.markup import PAGE_FACTS
 
-_COLUMNS = ("run", "created", "identity", "key", "compared_by", "fingerprint", "digest", "facts")
+_COLUMNS = ("run", "created", "identity", "key", "compared_by")
 
 # Names that the rule treats specially; the index stores only hashes of names.
 _PAGE_FACTS = {name_of(name).key: name for name in PAGE_FACTS}
@@ -31,38 +31,44 @@ _PART = 200
 def read_stored(namespace: NamespaceRow, run: int | None = None, *, limit: int) -> list[Row[Any]]:
     """What to decide on again: each as the newest run that stored or dropped it met it.
 
-    The newest so many claims, and as many duplicates, in their order; for a run, claims up to it,
-    those of earlier runs first, and its own duplicates only. The place of what is kept of each is
-    `claim` and `number`, which is 0 for a claim. A page counts once, however many of its items were
-    dropped for its text. Of a duplicate, neither page sketch nor listing page is stored.
+    The newest so many claims, and as many items that were left out, in their order; for a run,
+    claims up to it, those of earlier runs first, and its own copies only. `number` is that of the
+    text of each. A page counts once, however many of its items were dropped for its text. Of what
+    was left out, neither page sketch nor listing page is stored.
     """
+    claim, drop = sql.claims, sql.drops
     of_claims = _newest(
         schema.claims,
         limit,
-        sql.claims.id.label("claim"),
-        literal(0).label("number"),
-        sql.claims.listing,
-        sql.claims.page_sketch,
+        claim.id.label("number"),
+        literal(True).label("is_claim"),
+        *(claim.digest, claim.facts, claim.listing, claim.page_sketch),
     ).where(*sql.claims_of(namespace))
-    of_drops = _newest(
-        schema.duplicates,
-        limit,
-        sql.drops.claim,
-        sql.drops.id.label("number"),
-        literal(0).label("listing"),
-        null().label("page_sketch"),
-    ).where(*sql.drops_of(namespace, run), sql.drops.action != SAME)
+    of_drops = (
+        _newest(
+            schema.sightings,
+            limit,
+            case((drop.text_digest.is_(None), drop.claim), else_=drop.id).label("number"),
+            literal(False).label("is_claim"),
+            func.coalesce(drop.digest, claim.digest).label("digest"),
+            func.coalesce(drop.facts, claim.facts).label("facts"),
+            literal(0).label("listing"),
+            null().label("page_sketch"),
+        )
+        .select_from(sql.drops_with_claims)
+        .where(*sql.drops_of(namespace, run), drop.action != SAME)
+    )
     if run is not None:
-        of_claims = of_claims.where(sql.claims.run <= run)
-    drops = {(row.identity, row.fingerprint): row for row in reversed(namespace.read(of_drops))}
+        of_claims = of_claims.where(claim.run <= run)
+    drops = {(row.identity, row.digest): row for row in reversed(namespace.read(of_drops))}
     found = [*namespace.read(of_claims), *drops.values()]
     newest: dict[int, int] = {}
     for row in found:
         newest[row.identity] = max(row.run, newest.get(row.identity, 0))
-    # The index decides on duplicates before the claims of the same transaction.
+    # The index decides on claims before what is left out for them.
     return sorted(
         (row for row in found if row.run == newest[row.identity]),
-        key=lambda row: (row.run == run, row.created, row.number == 0, row.claim, row.number),
+        key=lambda row: (row.run == run, row.created, not row.is_claim, row.number),
     )
 
 
@@ -78,13 +84,14 @@ def read_documents(
     """The documents of stored rows, some at a time; None for one whose text is not kept."""
     for start in range(0, len(rows), _PART):
         part = rows[start : start + _PART]
-        kept = read_contents(namespace, [(row.claim, row.number) for row in part])
-        yield [_document(row, kept.get((row.claim, row.number), NOTHING), scheme) for row in part]
+        kept = read_contents(namespace, [row.number for row in part])
+        yield [_document(row, kept.get(row.number, NOTHING), scheme) for row in part]
 
 
 def _document(row: Row[Any], content: Content, scheme: Scheme) -> Document | None:
     if is_exact := row.compared_by == ComparedBy.EXACT:
-        sketch = Sketch(int.from_bytes(row.fingerprint, "big"), 0, None)
+        bits = min(scheme.bits, 8 * len(row.digest or b""))
+        sketch = Sketch(int.from_bytes(row.digest or b"", "big") & (1 << bits) - 1, 0, None)
     else:
         sketch = scheme.sketch(content.text or "")
     if sketch.fingerprint is None:

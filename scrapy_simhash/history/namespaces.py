@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, ScalarSelect, Table, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Row, and_, case, exists, func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.statements import is_in
@@ -55,6 +55,15 @@ class RunRow(NamedTuple):
         return int(checked), int(checked - dropped), int(dropped)
 
 
+# The size of a stored fingerprint of the namespace, in bytes.
+_width = (
+    select(func.length(sql.claims.fingerprint))
+    .where(sql.claims.namespace == schema.namespaces.c.id)
+    .limit(1)
+    .scalar_subquery()
+)
+
+
 def read_namespaces(database: Database, name: str | None = None) -> list[NamespaceRow]:
     """All namespaces, in the order of their names, or the named one. Raises NotFound."""
     row = schema.namespaces.c
@@ -67,7 +76,7 @@ def read_namespaces(database: Database, name: str | None = None) -> list[Namespa
         (row.size - invalidated_count(row.id)).label("size"),
         row.text_bytes,
         row.item_bytes,
-        func.coalesce(_width(schema.claims), _width(schema.duplicates)).label("width"),
+        _width.label("width"),
     ).order_by(row.name)
     rows = sql.read(database, query)
     found = [NamespaceRow._make((*row[:-1], _bits(row), database)) for row in rows]
@@ -76,16 +85,6 @@ def read_namespaces(database: Database, name: str | None = None) -> list[Namespa
         listed = ", ".join(repr(namespace.name) for namespace in found) or "none yet"
         raise NotFound(f"{database} has no namespace {name!r}; it has {listed}")
     return named
-
-
-def _width(table: Table) -> ScalarSelect[int]:
-    """The size of a stored fingerprint of the namespace, in bytes."""
-    return (
-        select(func.length(table.c.fingerprint))
-        .where(table.c.namespace == schema.namespaces.c.id)
-        .limit(1)
-        .scalar_subquery()
-    )
 
 
 def _bits(found: Row[Any]) -> int:
@@ -111,9 +110,7 @@ def find_run(
     """A run, by default the newest, and the namespaces with items of it; or only the named one."""
     here = {namespace.id: namespace for namespace in read_namespaces(database, name)}
     runs = schema.runs.c
-    columns = (sql.claims.run, sql.drops.run, sql.claims.last_run, schema.changes.c.run)
-    places = [(column, column.table.c.namespace) for column in columns]
-    is_here = or_(*(exists().where(one == runs.id, place.in_(here)) for one, place in places))
+    is_here = exists().where(sql.drops.run == runs.id, sql.drops.namespace.in_(here))
     newest = select(runs.id).where(is_here).order_by(runs.id.desc()).limit(1)
     if run is not None:
         newest = newest.where(runs.id == run)
@@ -125,24 +122,22 @@ def find_run(
             where += f"; that run used {', '.join(repr(one.name) for one in others)}"
         raise NotFound(f"{database} has {which} with items{where}")
     number = int(rows[0].id)
-    used = {
-        row.namespace
-        for one, place in places
-        for row in sql.read(database, select(place).where(one == number).distinct())
-    }
+    places = select(sql.drops.namespace).where(sql.drops.run == number).distinct()
+    used = {row.namespace for row in sql.read(database, places)}
     return number, [here[one] for one in sorted(used & here.keys())]
 
 
 def read_runs(namespace: NamespaceRow) -> list[RunRow]:
-    """The runs that made claims or duplicates in a namespace, or met a claim; newest first."""
+    """The runs that met anything in a namespace; newest first."""
     of_claims = _count_by_run(
         sql.claims.run, sql.claims.state == State.PENDING, *sql.claims_of(namespace)
     )
-    of_drops = _count_by_run(sql.drops.run, is_orphan(), *sql.drops_of(namespace))
+    is_lost = and_(is_orphan(), sql.drops.action != "report")
+    of_drops = _count_by_run(sql.drops.run, is_lost, *sql.drops_of(namespace))
     claimed = {row.run: (row.all, int(row.some)) for row in namespace.read(of_claims)}
     dropped = {row.run: (row.all, int(row.some)) for row in namespace.read(of_drops)}
-    met = select(sql.claims.last_run).where(*sql.claims_of(namespace)).distinct()
-    runs = {row.last_run for row in namespace.read(met)}
+    met = select(sql.drops.run).where(sql.drops.namespace == namespace.id).distinct()
+    runs = {row.run for row in namespace.read(met)}
     columns = schema.runs.c
     query = (
         select(*(columns[name] for name in RunRow._fields[:10]))

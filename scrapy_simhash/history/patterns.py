@@ -13,6 +13,7 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
+from scrapy_simhash.index.seen import ABSENT, RELEASED
 from scrapy_simhash.item.urls import UrlParts
 from scrapy_simhash.visible import plural
 
@@ -55,23 +56,25 @@ class Pattern(NamedTuple):
         return 0 if self.contradicted else self.compared - self.groups
 
 
-def read_patterns(namespace: NamespaceRow, *, limit: int = 200_000) -> list[Pattern]:
-    """The parts of the addresses in a namespace, those with most repeats first.
+def read_patterns(
+    namespace: NamespaceRow, run: int | None = None, *, limit: int = 200_000
+) -> list[Pattern]:
+    """The parts of the addresses that a run has met, by default the newest, most repeats first.
 
-    Of the newest so many claims, and as many duplicates.
+    Of the newest so many items. What a page has shown in another run tells nothing of its address.
     """
+    row = sql.drops
+    if run is None:
+        newest = namespace.read(select(func.max(row.run)).where(row.namespace == namespace.id))
+        run = newest[0][0] or 0
     seen = _Addresses()
-    # Later versions of an item are that item.
-    of_claims = select(sql.claims.id, _url(schema.claims), sql.claims.origin).where(
-        *sql.claims_of(namespace)
+    query = select(row.id, _url(schema.sightings), row.origin).where(
+        *(row.namespace == namespace.id, row.run == run, ~is_orphan()),
+        row.status.not_in((*ABSENT, RELEASED)),
     )
-    of_drops = select(sql.drops.id, _url(schema.duplicates), sql.drops.origin).where(
-        *sql.drops_of(namespace), ~is_orphan()
-    )
-    for query, number in ((of_claims, sql.claims.id), (of_drops, sql.drops.id)):
-        pages = sql.read_in_pages(namespace, query, number, _PAGE, newest_first=True)
-        for row in islice(chain.from_iterable(pages), limit):
-            seen.add(row.url, row.origin)
+    pages = sql.read_in_pages(namespace, query, row.id, _PAGE, newest_first=True)
+    for one in islice(chain.from_iterable(pages), limit):
+        seen.add(one.url, one.origin)
     return sorted(seen.patterns(), key=lambda one: (-one.repeats, one.part))
 
 

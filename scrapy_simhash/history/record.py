@@ -13,9 +13,6 @@ from scrapy_simhash.item.facts import Values, without_repeated
 from scrapy_simhash.item.keys import item_url, lister_of
 from scrapy_simhash.visible import iso_time
 
-#: Where a text is: the number of a claim, and that of a duplicate of it or 0.
-Place = tuple[int, int]
-
 
 class Content(NamedTuple):
     """A text, and the short values of fields kept beside it."""
@@ -37,12 +34,15 @@ class Record(NamedTuple):
         page, original_page: the URLs of both pages, cut; that from which an item was moved. None if
             the stored item was deleted and its URL is not known.
         original_key: the identity key of the stored item.
+        id: of a dropped item, the numbers of its namespace and its sighting, such as "1-17".
         compared_by: what was compared, see `index.batch.how_compared`.
         is_orphan: whether the stored item was not stored in the end.
         has_item: whether the item is in quarantine.
         first_seen: when the stored item was claimed.
-        noted: of a change, the old and the new value of each field.
-        places: where the texts of the item and of the stored one are.
+        noted: of a change, the old and the new value of each field; of a new item, those of
+            `formerly` and its own.
+        formerly: of a new item, the URL of a similar one that went at the same visit.
+        places: the numbers of the texts of the item and of the stored one.
         own, stored: what is kept of each, see `with_contents`.
     """
 
@@ -55,7 +55,7 @@ class Record(NamedTuple):
     run: int = 0
     namespace: str = ""
     group: str | None = None
-    id: int | None = None
+    id: str | None = None
     similarity: float | None = None
     estimated: bool = False
     distance: int | None = None
@@ -65,7 +65,8 @@ class Record(NamedTuple):
     has_item: bool = False
     first_seen: float | None = None
     noted: Mapping[str, Sequence[str | None]] = MappingProxyType({})
-    places: tuple[Place, Place] = ((0, 0), (0, 0))
+    formerly: str | None = None
+    places: tuple[int, int] = (0, 0)
     own: Content = NOTHING
     stored: Content = NOTHING
 
@@ -82,7 +83,7 @@ class Record(NamedTuple):
     @property
     def original_id(self) -> int:
         """The number of the stored item's claim; 0 if there is none."""
-        return self.places[1][0]
+        return self.places[1]
 
     @property
     def listed_by(self) -> str:
@@ -125,6 +126,7 @@ class Record(NamedTuple):
             "status": self.status,
             "url": self.url or None,
             "original": self.original,
+            "formerly": self.formerly,
             "similarity": None if self.similarity is None else round(self.similarity, 4),
             "estimated": self.estimated,
             "distance": self.distance,
@@ -137,13 +139,12 @@ class Record(NamedTuple):
             "group": self.group,
             "key": self.key,
             "listed_by": self.listed_by or None,
-            # JavaScript and jq round numbers of 63 bits.
-            "id": None if self.id is None else str(self.id),
+            "id": self.id,
         }
 
 
 #: What may have happened to an item since earlier crawls.
-STATUSES = ("new", "changed", "moved", "removed", "back")
+STATUSES = ("new", "changed", "moved", "missing", "gone", "back")
 
 
 def differing_values(

@@ -38,10 +38,11 @@ class NamespaceRow(NamedTuple):
 #: Longer URLs are cut: a hostile site can make many that are very long.
 LONGEST_URL = 2000
 
-claims, drops = schema.claims.c, schema.duplicates.c
+#: Sightings are also what was left out, with the item.
+claims, drops = schema.claims.c, schema.sightings.c
 
-#: Duplicates beside the claims of their originals, which may be gone.
-drops_with_claims = schema.duplicates.outerjoin(
+#: Sightings beside their claims, which may be gone.
+drops_with_claims = schema.sightings.outerjoin(
     schema.claims, and_(claims.namespace == drops.namespace, claims.id == drops.claim, is_valid())
 )
 
@@ -69,8 +70,8 @@ def claims_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnEle
 
 
 def drops_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnElement[bool]]:
-    """Conditions for the duplicates of a namespace and, if given, a run."""
-    conditions = [drops.namespace == namespace.id]
+    """Conditions for what was left out in a namespace and, if given, by a run."""
+    conditions = [drops.namespace == namespace.id, drops.action != ""]
     return conditions if run is None else [*conditions, drops.run == run]
 
 

@@ -37,7 +37,7 @@ class Apart:
     """
 
     def __init__(self, rows: Sequence[ClaimRow], candidates: BatchCandidates) -> None:
-        self._rows, self._candidates = rows, candidates
+        self._rows = rows
         claims = [*rows, *candidates.rows.values()]
         self._ids = np.array([claim.id for claim in claims])
         self._sites = {claim.id: site(claim.url) for claim in claims}
@@ -47,8 +47,9 @@ class Apart:
         sizes = [len(facts) // RECORD_SIZE for facts in packed]
         self._names, self._facts = records["name"][by_name], records["fact"][by_name]
         self._owners = np.repeat(np.arange(len(claims)), sizes)[by_name]
-        # Of the claims that each document is compared with.
-        self._groups: defaultdict[int, set[int]] = defaultdict(set)
+        self._shown: defaultdict[int, set[int]] = defaultdict(set)
+        for one in candidates.of_identities:
+            self._shown[one.identity].add(one.claim)
         self._signs: defaultdict[Any, list[int]] = defaultdict(list)
         for number, claim in enumerate(claims):
             for sign in _signs(claim):
@@ -58,13 +59,10 @@ class Apart:
         """The claims that are apart from a document; `near` are those it would be compared with.
 
         None are, if some of these are on other sites: then all count that show that the text is
-        shared. To be asked for stored claims first, then for those of its batch.
+        shared.
         """
         found = self._found(number, near)
-        # Whether this visit has met a group counts too.
-        groups = self._groups[number]
-        groups.update(claim.origin for claim in near if claim.id not in found)
-        return {claim.id for claim in near if claim.id in found and claim.origin not in groups}
+        return {claim.id for claim in near if claim.id in found}
 
     def _found(self, number: int, near: Sequence[ClaimRow]) -> set[int]:
         row = self._rows[number]
@@ -81,10 +79,7 @@ class Apart:
             differs = are_different(self._facts[start:stop], kind, value)
             apart[self._owners[start:stop][differs]] = True
         apart[[*alike]] = False
-        found = {*self._ids[apart].tolist()}
-        if last_duplicate := self._candidates.last_duplicates.get(row.identity):
-            found.discard(last_duplicate.claim)
-        return found
+        return {*self._ids[apart].tolist()} - self._shown[row.identity]
 
 
 def are_different(facts: NDArray[np.uint64], kind: int, value: int) -> NDArray[np.bool_]:

@@ -5,10 +5,10 @@ Pure arithmetic: fingerprints, keys, rows, and which documents of the batch are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,20 +47,6 @@ class Batch:
     rows: Sequence[ClaimRow]
     #: Distance and number of each earlier document of the batch within the limit.
     in_batch: Sequence[Sequence[tuple[int, int]]]
-
-    def with_aliases(self, newest: Mapping[int, int]) -> Self:
-        """A batch in which each item that is known by its alias alone has that as its identity.
-
-        `newest` has the identities that are known.
-        """
-        rows = list(self.rows)
-        for number, (row, document) in enumerate(zip(rows, self.documents, strict=True)):
-            if document.alias is None or row.identity in newest:
-                continue
-            if (identity := identity_hash(document.alias)) in newest:
-                key = storable(document.alias)
-                rows[number] = row._replace(identity=identity, key=key, download=row.epoch)
-        return self if rows == self.rows else replace(self, rows=rows)
 
 
 def make_batch(
@@ -119,9 +105,8 @@ def document_row(document: Document, claimant: ClaimRow, width: int) -> ClaimRow
     shingles = document.sketch.shingles
     return claimant._replace(
         identity=identity_hash(document.key),
-        token=document.token,
-        download=claimant.epoch if document.download is None else document.download,
         listing=document.listing,
+        alone=document.alone,
         compared_by=how_compared(document),
         fingerprint=cast("int", document.sketch.fingerprint).to_bytes(width, "big"),
         size=document.sketch.size,

@@ -29,9 +29,8 @@ class Kept(NamedTuple):
     """Texts or items that a budget holds.
 
     Attributes:
-        oldest: selects some of the oldest, each with the numbers of its claim and its duplicate (0
-            for the claim itself) and its bytes.
-        drop: removes some, given by claims and numbers of duplicates.
+        oldest: selects some of the oldest, each with its number and its bytes.
+        drop: removes some, given by their numbers.
     """
 
     oldest: sa.Select[Any]
@@ -45,18 +44,13 @@ def make_room(
     removed = freed = 0
     while freed < wanted:
         rows = connection.execute(kept.oldest, {"here": namespace}).all()
-        gone: list[tuple[int, int]] = []
-        for claim, number, size in rows:
+        gone: list[int] = []
+        for number, size in rows:
             if freed < wanted:
-                gone.append((claim, number))
+                gone.append(number)
                 freed += size
-        # The claims' own texts have the number 0, others unique numbers.
-        for of_claim in (True, False):
-            some = [pair for pair in gone if of_claim == (not pair[1])]
-            if some:
-                claims, numbers = map(list, zip(*some, strict=True))
-                here = {"here": namespace, "claims": claims, "numbers": list({*numbers})}
-                connection.execute(kept.drop, here)
+        if gone:
+            connection.execute(kept.drop, {"here": namespace, "numbers": gone})
         removed += len(gone)
         if len(rows) < _ROWS_AT_ONCE:
             break
@@ -68,15 +62,15 @@ def excess(total: float, budget: float) -> float:
     return total - _LEFT_OF_BUDGET * budget if total > budget else 0
 
 
-_row, _text = schema.duplicates.c, schema.texts.c
+_row, _text = schema.sightings.c, schema.texts.c
 _of_items, _of_texts = (table.namespace == sa.bindparam("here") for table in (_row, _text))
 
 
 def _items(condition: sa.ColumnElement[bool]) -> Kept:
     # As the index has it.
     has_item = _row.item_bytes > sa.literal_column("0")
-    oldest = sa.select(_row.claim, _row.id, _row.item_bytes).where(_of_items, has_item, condition)
-    drop = sa.update(schema.duplicates).where(_of_items, is_in(_row.id, "numbers"))
+    oldest = sa.select(_row.id, _row.item_bytes).where(_of_items, has_item, condition)
+    drop = sa.update(schema.sightings).where(_of_items, is_in(_row.id, "numbers"))
     return Kept(
         oldest.order_by(_row.id).limit(_ROWS_AT_ONCE),
         drop.values(item=sa.null(), item_bytes=0),
@@ -86,19 +80,10 @@ def _items(condition: sa.ColumnElement[bool]) -> Kept:
 #: Items whose original is stored, and those that may be stored nowhere, which go last.
 ITEMS = (_items(~is_orphan()), _items(is_orphan()))
 
-# Adding 0 makes the engine search by claim only, not by each pair of a claim and a number.
-_these_texts = (
-    _of_texts,
-    is_in(_text.claim, "claims"),
-    is_in(_text.duplicate + sa.literal_column("0"), "numbers"),
-)
+_these_texts = _of_texts, is_in(_text.id, "numbers")
 drop_texts = sa.delete(schema.texts).where(*_these_texts)
 size_of_texts = sa.select(sa.func.coalesce(sa.func.sum(_text.bytes), 0)).where(*_these_texts)
-#: A duplicate's text goes with that of its claim: without the one, nobody can compare the other.
 TEXTS = Kept(
-    sa.select(_text.claim, _text.duplicate, _text.bytes)
-    .where(_of_texts)
-    .order_by(_text.claim, _text.duplicate)
-    .limit(_ROWS_AT_ONCE),
+    sa.select(_text.id, _text.bytes).where(_of_texts).order_by(_text.id).limit(_ROWS_AT_ONCE),
     drop_texts,
 )

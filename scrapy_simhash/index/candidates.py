@@ -15,7 +15,7 @@ from scrapy_simhash.features.shingles import among, distinct
 from scrapy_simhash.index.batch import Batch, KeyRow, slotted
 from scrapy_simhash.index.decide import TEXTS, WORDS
 from scrapy_simhash.index.rule import are_equal
-from scrapy_simhash.index.verdict import ClaimRow, LastDuplicate
+from scrapy_simhash.index.verdict import ClaimRow, Sighting
 from scrapy_simhash.keys.plan import HOT_KEY
 
 # Bits of a claim number; the bits above hold a document's number in its batch.
@@ -30,19 +30,16 @@ PAIR = np.dtype([("document", "i8"), ("claim", "i8"), ("distance", "i8"), ("may_
 class BatchCandidates:
     """The claims that the keys and identities of a batch led to."""
 
-    #: The batch, in which an item that is known by its alias alone has that as its identity.
     batch: Batch
     #: The distance within which claims are compared.
     limit: int
-    #: The counter of the namespace when they were read: the same as long as nobody writes.
-    counter: int
-    #: The newest claim of each identity.
-    newest: Mapping[int, int]
+    #: What the identities of the batch have shown lately.
+    of_identities: Sequence[Sighting] = ()
     #: Of type `PAIR`, each pair once.
     pairs: NDArray[np.void] = field(default_factory=lambda: np.empty(0, PAIR))
     hot_keys: frozenset[KeyRow] = frozenset()
-    #: What is known of identities that were duplicates when they were last met.
-    last_duplicates: Mapping[int, LastDuplicate] = field(default_factory=dict)
+    #: The sightings by which the claims that are compared are met now.
+    meeting: Sequence[Sighting] = ()
     #: Of the claims that are compared.
     rows: dict[int, ClaimRow] = field(default_factory=dict)
     #: Some of what was dropped as copies of these, where they are of other sites.
@@ -52,16 +49,19 @@ class BatchCandidates:
     def compared(self) -> dict[tuple[int, int], int | None]:
         """The pairs to compare, each with its distance if it is known.
 
-        Those within the limit, equal items, which may be on pages with other texts, and the newest
-        version of each identity, even if no key leads to it.
+        Those within the limit, equal items, which may be on pages with other texts, and what each
+        identity was shown, even if no key leads to it.
         """
         near = self.pairs[(self.pairs["distance"] <= self.limit) | self.pairs["may_be_equal"]]
         pairs: dict[tuple[int, int], int | None] = {
             (number, claim): distance for number, claim, distance, _ in near.tolist()
         }
+        shown = defaultdict[int, set[int]](set)
+        for one in self.of_identities:
+            shown[one.identity].add(one.claim)
         for number, row in enumerate(self.batch.rows):
-            if row.identity in self.newest:
-                pairs.setdefault((number, self.newest[row.identity]), None)
+            for claim in shown.get(row.identity, ()):
+                pairs.setdefault((number, claim), None)
         return pairs
 
 
@@ -107,12 +107,6 @@ def joined(
     # Each pair as one number, which sorts faster than rows. A batch has 64 documents at most.
     pairs = distinct(np.sort(np.repeat(hits[:, 1], count) | documents << _CLAIM_BITS))
     return np.stack([pairs >> _CLAIM_BITS, pairs & (1 << _CLAIM_BITS) - 1], axis=1)
-
-
-def key_hits(answer: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The hits of an answer to :func:`~.queries.hits_of`: keys as in `Batch.asked`, and claims."""
-    slot, key, claim = answer[answer[:, 0] >= 0].T
-    return np.stack([slotted(slot, key), claim], axis=1)
 
 
 def without_keys(hits: NDArray[np.int64], keys: Collection[KeyRow]) -> NDArray[np.int64]:

@@ -1,25 +1,24 @@
-"""One transaction: claims are released, confirmed and made, and duplicates recorded."""
+"""One transaction: claims are released, confirmed and made, and what was met is recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import LARGEST_ROW
 from scrapy_simhash.db.lock import Sizes, first_number, lock
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import State, storable
-from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.exceptions import IndexUnavailable, NotFound
 from scrapy_simhash.index.batch import (
+    Batch,
     KeyRow,
-    document_row,
     fingerprint_key,
+    identity_hash,
     pack_keys,
     packed_text,
     statement_size,
@@ -27,17 +26,35 @@ from scrapy_simhash.index.batch import (
 from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.candidates import BatchCandidates
 from scrapy_simhash.index.comparing import decide_batch, final
-from scrapy_simhash.index.decide import stands_for
-from scrapy_simhash.index.journal import entries, forget, read_changes, record
-from scrapy_simhash.index.lookup import Lookup, Outdated
+from scrapy_simhash.index.lookup import Lookup
+from scrapy_simhash.index.recording import changed_fields, moved_from, sighting_row
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import ClaimRow, Document, Duplicate, Verdict
+from scrapy_simhash.index.seen import Seen, sighting_of
+from scrapy_simhash.index.verdict import ClaimRow, Document, LeftOut, Sighting, Verdict
+from scrapy_simhash.index.visits import came_of, match_of, packed_numbers
 from scrapy_simhash.index.writer import Writer
-from scrapy_simhash.item.keys import item_url
 from scrapy_simhash.text.packed import TooLarge
 
-# The columns that claims and duplicates have in common.
-_SHARED = [name for name in ClaimRow._fields if name in schema.duplicates.c]
+
+class _Found(NamedTuple):
+    """What was read for the documents of a transaction, without the lock or behind it.
+
+    `known` are those that are unchanged at once, by their places among the documents, with what
+    they were; the batch has the others, at their `places`.
+    """
+
+    counter: int
+    shown: Sequence[Sighting]
+    known: Mapping[int, Sighting]
+    places: Sequence[int]
+    candidates: BatchCandidates | None
+
+
+class _Decided(NamedTuple):
+    """The verdicts on documents, by their places, and the sightings that they are recorded as."""
+
+    verdicts: Mapping[int, Verdict]
+    seen: Seen
 
 
 class Work:
@@ -59,170 +76,201 @@ class Work:
         claims: Sequence[Document],
         confirm: Sequence[Verdict],
         release: Sequence[Verdict],
-        duplicates: Sequence[Duplicate],
+        left_out: Sequence[LeftOut],
     ) -> None:
         most = database.connections.largest_row
         self._database, self._run, self._lookup, self._budgets = database, run, lookup, budgets
         self._namespace = namespace = lookup.namespace.id
-        # The same for each attempt.
-        self._now = now = database.now()
-        claimant = run.claimant._replace(namespace=namespace, created=now, seen=now)
-        self._decide = partial(decide_batch, lookup, run.visits)
+        self._claimant = run.claimant._replace(
+            # The same for each attempt.
+            namespace=namespace,
+            created=database.now(),
+        )
+        self._visits = run.visits if lookup.rule.known else run.visits._replace(visit=None)
         self._reasons = [_reason_to_skip(document, most) for document in claims]
         pairs = zip(claims, self._reasons, strict=True)
-        wanted = [document for document, reason in pairs if not reason]
+        self._documents = [document for document, reason in pairs if not reason]
+        self._batches = dict[tuple[int, ...], Batch]()
         self._largest_text = min(largest(budgets[0]), most // 2)
-        self._batch = lookup.batch(wanted, claimant) if wanted else None
         # Without those of an earlier namespace of this name.
         confirmed = [verdict.claim for verdict in confirm if verdict.claim]
         self._confirm = [claim for claim in confirmed if claim.namespace == namespace]
-        self._release: list[ClaimRow] = []
-        #: Claims of unchanged items that were not stored after all, with their rows of before.
-        self._restore: list[tuple[ClaimRow, ClaimRow]] = []
-        for verdict in release:
-            if (claim := verdict.claim) is None or claim.namespace != namespace:
-                continue
-            if verdict.has_old_claim and isinstance(verdict.before, ClaimRow):
-                self._restore.append((claim, verdict.before))
-            else:
-                self._release.append(claim)
-        self._texts = _compressed(wanted, keep=budgets[0] > 0)
-        texts = _compressed([duplicate.document for duplicate in duplicates], keep=budgets[0] > 0)
-        rows = [_duplicate_row(duplicate, claimant, lookup) for duplicate in duplicates]
-        #: Rows, each with its compressed text.
-        self._duplicates = list(zip(rows, texts, strict=True))
-        sizes = [
-            statement_size(row["key"] + row["original"], row["url"], row["item"]) for row in rows
-        ]
+        released = [one for one in release if one.row and one.row.namespace == namespace]
+        self._released = [one.row.id for one in released if one.row]
+        self._release = [one.claim for one in released if one.claim and not one.has_old_claim]
+        self._old = [one.claim.id for one in released if one.claim and one.has_old_claim]
+        self._left_out = _items(left_out, namespace)
+        sizes = [statement_size("", None, one[1]) for one in self._left_out.values()]
         if max(sizes, default=0) > most or sum(sizes) > LARGEST_ROW:
-            raise TooLarge(f"duplicates of {sum(sizes):,} bytes; a row may have {most:,}")
+            raise TooLarge(f"items of {sum(sizes):,} bytes; a row may have {most:,}")
 
-    def do(self) -> list[Verdict]:
+    def do(self) -> list[Verdict | None]:
         """Do it; returns the verdicts on the documents to be claimed."""
-        lookup, batch = self._lookup, self._batch
+        lookup = self._lookup
         try:
-            candidates = counter = None
-            verdicts: list[Verdict] = []
-            if batch is not None:
-                candidates = self._database.read(lambda connection: lookup.read(connection, batch))
-                for claim in self._confirm:
-                    if row := candidates.rows.get(claim.id):
-                        candidates.rows[claim.id] = row._replace(state=State.CONFIRMED)
-                counter = candidates.counter
-                verdicts = self._decide(candidates, first_number(counter))
-            work = partial(self._execute, candidates, verdicts)
-            verdicts = self._run.transact(work)
+            found, decided = None, _Decided({}, Seen(self._visits))
+            if self._documents:
+                found = self._database.read(self._read)
+                elsewhere = partial(lookup.read_elsewhere, visits=self._visits)
+                decided = self._decide(
+                    found,
+                    first_number(found.counter),
+                    lambda claim: self._database.read(partial(elsewhere, claim=claim)),
+                )
+            decided = self._run.transact(partial(self._execute, found, decided))
         except TooLarge as error:
-            if self._reasons or self._duplicates:
+            if self._reasons or self._left_out:
                 raise
             # Outcomes are small: it must be something else, and they must not be lost.
             raise IndexUnavailable(str(error)) from error.__cause__
         lookup.counts["quarantine/pushed_out"] += self._evicted["items"]
         lookup.counts["quarantine/orphans_pushed_out"] += self._evicted["orphans"]
         lookup.counts["index/texts_pushed_out"] += self._evicted["texts"]
-        for number in lookup.replaced_by(row.id for row in self._release):
-            del lookup.outdated[number]
-        lookup.replace(self._outdated)
-        lookup.copies.note(self._copies)
-        answers = iter(verdicts)
+        answers = (decided.verdicts.get(place) for place, _ in enumerate(self._documents))
         return [
             Verdict("skipped", reason=reason) if reason else next(answers)
             for reason in self._reasons
         ]
 
-    def _execute(
-        self, candidates: BatchCandidates | None, verdicts: list[Verdict], connection: Connection
-    ) -> list[Verdict]:
+    def _read(self, connection: Connection) -> _Found:
+        """Read what the documents are compared with."""
+        lookup, visits = self._lookup, self._visits
+        identities = [identity_hash(document.key) for document in self._documents]
+        counter, shown = lookup.read_identities(connection, identities, visits)
+        seen = Seen(visits, shown)
+        known = {
+            place: one
+            for place, (document, identity) in enumerate(
+                zip(self._documents, identities, strict=True)
+            )
+            if lookup.rule.known == "drop" and (one := _equal_at_once(document, seen.was(identity)))
+        }
+        places = tuple(
+            place
+            for place, document in enumerate(self._documents)
+            if place not in known and not document.downloaded_in
+        )
+        if places and places not in self._batches:
+            wanted = [self._documents[place] for place in places]
+            self._batches[places] = lookup.batch(wanted, self._claimant)
+        candidates = None
+        if places:
+            candidates = lookup.read(connection, self._batches[places], shown, visits)
+            for claim in self._confirm:
+                if row := candidates.rows.get(claim.id):
+                    candidates.rows[claim.id] = row._replace(state=State.CONFIRMED)
+        return _Found(counter, shown, known, places, candidates)
+
+    def _decide(
+        self, found: _Found, first: int, elsewhere: Callable[[int], Sequence[Sighting]]
+    ) -> _Decided:
+        """Decide on the documents; their numbers begin with `first`."""
+        lookup, candidates = self._lookup, found.candidates
+        meeting = candidates.meeting if candidates else ()
+        seen = Seen(self._visits, found.shown, meeting, elsewhere)
+        verdicts = dict[int, Verdict]()
+        for number, (place, before) in enumerate(found.known.items(), first + len(found.places)):
+            row = _known_row(self._documents[place], self._claimant, before)._replace(id=number)
+            match = match_of(before, self._namespace)
+            verdicts[place] = Verdict("same", match, status="unchanged", row=row, before=before)
+        waiting = sorted(verdicts)
+
+        def between(number: int) -> Iterator[Verdict]:
+            while waiting and (number == len(found.places) or waiting[0] < found.places[number]):
+                yield verdicts[waiting.pop(0)]
+
+        if candidates:
+            decided = decide_batch(lookup, candidates, seen, first, between)
+            verdicts |= dict(zip(found.places, decided, strict=True))
+        for verdict in between(len(found.places)):
+            seen.add(sighting_of(verdict, seen, lookup.rule))
+        return _Decided(verdicts, seen)
+
+    def _execute(self, found: _Found | None, decided: _Decided, connection: Connection) -> _Decided:
         """Take the lock and do the work, given what was decided before."""
-        lookup, batch = self._lookup, self._batch
-        new_claims = len(batch.documents) if batch else 0
-        held = lock(connection, self._namespace, new_claims, self._foreseen(verdicts))
+        lookup, count = self._lookup, len(self._documents)
+        foreseen = self._foreseen(decided)
+        held = lock(connection, self._namespace, count, foreseen)
         writer = Writer(connection, self._namespace, held, self._budgets)
         writer.largest_text = self._largest_text
+        writer.release(self._released, self._old, self._claimant.run)
         writer.delete(self._release, orphaned=True)
-        for claim, before in self._restore:
-            writer.restore(claim, before)
-        writer.meet(lookup.replaced_by(row.id for row in self._release), self._run.id)
-        gone = [*self._release, *(claim for claim, _ in self._restore)]
-        forget(connection, self._namespace, [row.token for row in gone])
         was_made_again = writer.confirm(self._confirm)
-        self._outdated: dict[int, Outdated] = {}
-        self._copies: list[tuple[ClaimRow, ClaimRow]] = []
-        if batch is not None and candidates is not None:
-            if held.counter != candidates.counter or gone or was_made_again:
-                candidates = lookup.read(connection, batch)
-                verdicts = self._decide(candidates, writer.numbers.start)
-            verdicts = self._claim(connection, writer, candidates, verdicts)
-        writer.record_duplicates(self._duplicates)
+        if found is not None:
+            if held.counter != found.counter or self._released or was_made_again:
+                found = self._read(connection)
+                elsewhere = partial(lookup.read_elsewhere, connection, visits=self._visits)
+                decided = self._decide(found, writer.numbers.start, elsewhere)
+            decided = self._write(connection, writer, found, decided)
+        writer.leave_out(self._left_out)
         writer.record()
         self._evicted = writer.evicted
-        return verdicts
+        return decided
 
-    def _foreseen(self, verdicts: Sequence[Verdict]) -> Sizes:
-        """What is stored if nobody else writes and no duplicate was recorded before."""
-        claimed = [number for number, verdict in enumerate(verdicts) if verdict.claim]
-        texts = [text for _, text in self._duplicates]
-        texts += [self._texts[number] for number in claimed]
+    def _foreseen(self, decided: _Decided) -> Sizes:
+        """What is stored if nobody else writes."""
+        texts = self._texts(decided).values()
         return Sizes(
-            len(claimed),
-            sum(len(text) for text in texts if text and len(text) <= self._largest_text),
-            sum(row["item_bytes"] for row, _ in self._duplicates),
+            sum(map(_has_own_claim, decided.verdicts.values())),
+            sum(len(text) for text in texts if len(text) <= self._largest_text),
+            sum(one[-1] for one in self._left_out.values()),
         )
 
-    def _claim(
-        self,
-        connection: Connection,
-        writer: Writer,
-        candidates: BatchCandidates,
-        verdicts: list[Verdict],
-    ) -> list[Verdict]:
-        """Write the claims of a batch."""
-        lookup = self._lookup
-        lookup.counts["index/candidates"] += len(candidates.pairs)
-        fresh = {
-            number: _claim_row(verdict, verdict.claim)
-            for number, verdict in enumerate(verdicts)
-            if verdict.claim
-        }
-        written = self._write(writer, candidates, fresh)
-        # A changed version has a claim of its own; the old claim stays as it is.
-        touched = {
-            number: stands_for(verdict.match.row, verdict.row)
-            for number, verdict in enumerate(verdicts)
-            if verdict.kind == "same" and verdict.match and verdict.row and not verdict.claim
-        }
-        writer.touch(list(touched.values()), self._now)
-        changes = read_changes(connection, lookup, candidates.batch.documents, verdicts)
-        record(connection, list(chain.from_iterable(map(entries, verdicts, changes))))
-        self._outdated = _outdated(verdicts)
-        self._copies = [
-            (verdict.match.row, verdict.row)
-            for verdict in verdicts
-            if verdict.kind == "duplicate" and verdict.match and verdict.row
-        ]
-        claims = (touched if lookup.rule.known == "pass" else {}) | written
-        return [
-            replace(
-                verdict,
-                match=final(verdict.match) if verdict.match else None,
-                claim=claims.get(number),
-                process=self._run.process,
-                **change,
-            )
-            for number, (verdict, change) in enumerate(zip(verdicts, changes, strict=True))
-        ]
+    def _texts(self, decided: _Decided) -> dict[int, bytes]:
+        """The compressed texts to store, by their numbers: those that no claim has yet."""
+        texts = dict[int, bytes]()
+        if not self._budgets[0]:
+            return texts
+        for place, verdict in decided.verdicts.items():
+            number = verdict.row.id if verdict.row else 0
+            is_stored = _has_own_claim(verdict) or not decided.seen.added[number].of_claim
+            if is_stored and (text := packed_text(self._documents[place])) is not None:
+                texts[number] = text
+        return texts
 
     def _write(
-        self, writer: Writer, candidates: BatchCandidates, fresh: Mapping[int, ClaimRow]
+        self, connection: Connection, writer: Writer, found: _Found, decided: _Decided
+    ) -> _Decided:
+        """Write the claims and the sightings of the documents."""
+        verdicts, seen, claims = decided.verdicts, decided.seen, dict[int, ClaimRow]()
+        if found.candidates is not None:
+            self._lookup.counts["index/candidates"] += len(found.candidates.pairs)
+            batch = [verdicts[place] for place in found.places]
+            claims = self._write_claims(writer, found.candidates, batch)
+        writer.add_texts(self._texts(decided))
+        fields = changed_fields(connection, self._lookup, self._documents, verdicts)
+        done = {
+            place: replace(
+                verdict,
+                claim=claims.get(verdict.claim.id, verdict.claim) if verdict.claim else None,
+                match=final(verdict.match) if verdict.match else None,
+                moved_from=moved_from(verdict),
+                fields=fields.get(place, {}),
+                process=self._run.process,
+            )
+            for place, verdict in verdicts.items()
+        }
+        rows = [sighting_row(one, seen, self._run.visit) for one in done.values()]
+        writer.record_sightings(rows)
+        for verdict in verdicts.values():
+            if verdict.replaces and (match := verdict.match):
+                known = [*verdict.replaces, *came_of(match.row)]
+                writer.extend(match.row, packed_numbers(known))
+        self._delete_old(writer, seen)
+        return decided._replace(verdicts=done)
+
+    def _write_claims(
+        self, writer: Writer, candidates: BatchCandidates, verdicts: Sequence[Verdict]
     ) -> dict[int, ClaimRow]:
-        """Write the claims of some documents of a batch, given by their numbers."""
+        """Write the claims of the documents of a batch; returns them by their numbers."""
         batch = candidates.batch
         nearest = _nearest(candidates, self._lookup.rule.limit)
         keys: list[Sequence[KeyRow]] = []
-        rows: dict[int, ClaimRow] = {}
-        texts: dict[int, bytes] = {}
-        for number, row in fresh.items():
-            own = _keys_of(self._lookup, number, candidates)
+        rows: list[ClaimRow] = []
+        for number, verdict in enumerate(verdicts):
+            if verdict.claim is None or verdict.has_old_claim:
+                continue
+            row, own = _claim_row(verdict, verdict.claim), self._keys_of(number, candidates)
             keys.append(own)
             packed = row.packed_keys
             if packed is not None and len(own) > len(batch.keys[number]):
@@ -230,84 +278,102 @@ class Work:
             far = nearest.get(number)
             # Copying a row of so many fields is slow, and rarely necessary.
             is_done = far is None and packed is row.packed_keys
-            rows[number] = row if is_done else row._replace(nearest=far, packed_keys=packed)
-            if (text := self._texts[number]) is not None:
-                texts[row.id] = text
-        writer.insert(list(rows.values()), keys, candidates.hot_keys, texts)
-        return rows
+            rows.append(row if is_done else row._replace(nearest=far, packed_keys=packed))
+        writer.insert(rows, keys, candidates.hot_keys)
+        return {row.id: row for row in rows}
+
+    def _keys_of(self, number: int, candidates: BatchCandidates) -> Sequence[KeyRow]:
+        """The keys to store; if all bands are hot, the fingerprint is a key too."""
+        batch, hot_keys, counts = candidates.batch, candidates.hot_keys, self._lookup.counts
+        keys, slots = batch.keys[number], self._lookup.keys.slots
+        if hot_keys and keys and keys[0].slot == 0:
+            full = [row in hot_keys for row in keys[:slots]]
+            counts["index/hot_keys"] += any(full)
+            if all(full):
+                counts["index/exact_only"] += 1
+                return [*keys, KeyRow(slots, fingerprint_key(batch.rows[number].fingerprint))]
+        return keys
+
+    def _delete_old(self, writer: Writer, seen: Seen) -> None:
+        """Delete sightings that tell nothing any more, and claims that nobody was shown last."""
+        old, kept = list[Sighting](), set[int]()
+        for identity in seen.identities:
+            if more := seen.old(identity):
+                old += more
+                kept.update(one.claim for one in (*seen.was(identity), *seen.here(identity)))
+        gone = [one for one in old if one.status == "unchanged" or seen.visits.visit is None]
+        # Most have neither an item nor a text of their own.
+        has_more = [one.id for one in gone if one.item_bytes or not one.of_claim]
+        writer.delete_sightings([one.id for one in gone], has_more)
+        writer.delete_unshown({one.claim for one in old} - kept, self._visits)
 
 
-def _compressed(documents: Sequence[Document], *, keep: bool) -> list[bytes | None]:
-    """The compressed texts of documents; None for those that are not stored."""
-    return [packed_text(document) if keep else None for document in documents]
+def _equal_at_once(document: Document, was: Sequence[Sighting]) -> Sighting | None:
+    """What shows that a document is unchanged, whatever its text: an equal item of its identity.
+
+    An item that has nothing but its page's text is unchanged if its page is.
+    """
+    if document.digest is None:
+        return None
+    is_bare = document.facts is not None and not document.facts.own_kinds
+    if not document.downloaded_in and is_bare and document.page_sketch is not None:
+        return None
+    # Of a page that was not modified, made of its download, and found to be so since.
+    run = document.downloaded_in
+    for one in was:
+        is_of_download = not run or (one.of_claim and one.made <= run <= one.run)
+        if one.digest == document.digest and is_of_download:
+            return one
+    return None
 
 
-def _duplicate_row(duplicate: Duplicate, claimant: ClaimRow, lookup: Lookup) -> dict[str, Any]:
-    """The row of a near-duplicate, but for what depends on the present state of its claim."""
-    match, row = duplicate.match, document_row(duplicate.document, claimant, lookup.width)
-    is_here = match.row.namespace == lookup.namespace.id
-    return {
-        **{name: getattr(row, name) for name in _SHARED},
-        "url": None if row.url == row.key else row.url,
-        "created": row.created if duplicate.since is None else duplicate.since,
-        "id": duplicate.id,
-        # The numbers of claims of an earlier namespace of this name are not valid here.
-        "claim": match.row.id if is_here else 0,
-        "origin": match.row.origin if is_here else 0,
-        "original": item_url(match.key, match.url),
-        "distance": match.distance,
-        "similarity": match.similarity,
-        "estimated": match.estimated,
-        "action": duplicate.action,
-        "item_type": duplicate.item_type and storable(duplicate.item_type, 255),
-        "item": duplicate.item,
-        "item_bytes": len(duplicate.item or b""),
-    }
+def _known_row(document: Document, claimant: ClaimRow, before: Sighting) -> ClaimRow:
+    """The row of a document that shows what was shown before."""
+    return claimant._replace(
+        identity=before.identity,
+        listing=document.listing,
+        alone=document.alone,
+        compared_by=before.compared_by,
+        key=storable(document.key),
+        url=storable(document.url),
+        digest=before.digest,
+        facts=before.facts,
+        text_digest=before.text_digest,
+    )
+
+
+def _items(left_out: Sequence[LeftOut], namespace: int) -> dict[int, tuple[Any, ...]]:
+    """What is noted at sightings of items that are left out, by their numbers: see `ITEM`."""
+    items = dict[int, tuple[Any, ...]]()
+    for one in left_out:
+        row = one.verdict.row
+        if row is None or row.namespace != namespace:
+            raise NotFound("the namespace was reset since the item was looked up")
+        kind = one.item_type and storable(one.item_type, 255)
+        items[row.id] = one.action, one.item, kind, len(one.item or b"")
+    return items
 
 
 def _reason_to_skip(document: Document, largest_row: int) -> str | None:
-    if document.sketch.fingerprint is None:
+    if document.sketch.fingerprint is None and not document.downloaded_in:
         return "no_text"
     return "too_large" if statement_size(document.key, document.url) > largest_row else None
 
 
-def _outdated(verdicts: Sequence[Verdict]) -> dict[int, Outdated]:
-    """The claims that are outdated once the run has ended."""
-    return {
-        row.id: Outdated(
-            row.epoch,
-            keeps_text=verdict.status == "changed" and row is verdict.before,
-            by=verdict.row.id if verdict.row and verdict.claim else 0,
-        )
-        for verdict in verdicts
-        for row in verdict.outdated
-    }
+def _has_own_claim(verdict: Verdict) -> bool:
+    return verdict.claim is not None and not verdict.has_old_claim
 
 
 def _claim_row(verdict: Verdict, claim: ClaimRow) -> ClaimRow:
     """The row of a claim with its age, and the similar claim and difference, if any."""
     if verdict.status == "unchanged" and verdict.before is not None:
         # It has been there since then.
-        claim = claim._replace(created=verdict.before.created)
+        claim = claim._replace(created=verdict.before.since)
     if verdict.differs is None or verdict.match is None:
         return claim
     return claim._replace(
         similar_claim=verdict.match.row.id, differs=storable(verdict.differs, 255)
     )
-
-
-def _keys_of(lookup: Lookup, number: int, candidates: BatchCandidates) -> Sequence[KeyRow]:
-    """The keys to store; if all bands are hot, the fingerprint is a key too."""
-    batch, hot_keys = candidates.batch, candidates.hot_keys
-    keys = batch.keys[number]
-    slots = lookup.keys.slots
-    if hot_keys and keys and keys[0].slot == 0:
-        full = [row in hot_keys for row in keys[:slots]]
-        lookup.counts["index/hot_keys"] += any(full)
-        if all(full):
-            lookup.counts["index/exact_only"] += 1
-            return [*keys, KeyRow(slots, fingerprint_key(batch.rows[number].fingerprint))]
-    return keys
 
 
 def _nearest(candidates: BatchCandidates, limit: int) -> dict[int, int]:

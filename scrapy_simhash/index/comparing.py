@@ -11,21 +11,28 @@ from heapq import heapify, heappop
 import numpy as np
 
 from scrapy_simhash.index.apart import MANY, Apart
+from scrapy_simhash.index.batch import Batch
 from scrapy_simhash.index.candidates import BatchCandidates
 from scrapy_simhash.index.decide import decide, is_similar
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.rule import Rule, compare
-from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Verdict
-from scrapy_simhash.index.visits import NO_VISITS, Visits, order
+from scrapy_simhash.index.seen import Seen
+from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Sighting, Verdict
+from scrapy_simhash.index.visits import order
 from scrapy_simhash.simhash.measure import jaccards
 
 
 def decide_batch(
-    lookup: Lookup, visits: Visits, candidates: BatchCandidates, first_number: int
+    lookup: Lookup,
+    candidates: BatchCandidates,
+    seen: Seen,
+    first_number: int,
+    between: Callable[[int], Iterable[Verdict]],
 ) -> list[Verdict]:
-    """Decide on a batch, given what its keys and identities led to.
+    """Decide on a batch, given what its keys and identities led to, and what was sighted.
 
-    The claims that the documents would get are numbered from `first_number` on.
+    The claims that the documents would get are numbered from `first_number` on. `between` is as
+    :func:`~.decide.decide` has it.
     """
     batch = candidates.batch
     rows = [
@@ -41,8 +48,9 @@ def decide_batch(
         matches_of_batch(lookup, candidates, apart),
         partial(_matches_in_batch, lookup, candidates, apart),
         rule=lookup.rule,
-        visits=visits if lookup.rule.known else NO_VISITS,
-        last_duplicates=candidates.last_duplicates,
+        seen=seen,
+        own_text=partial(_match_of_text, lookup, batch),
+        between=between,
     )
 
 
@@ -62,7 +70,7 @@ def final(match: Match) -> Match:
 def matches_of_batch(
     lookup: Lookup, candidates: BatchCandidates, apart: Apart | None = None
 ) -> list[list[Match]]:
-    """For each document the claims within the limit, and the newest version of its identity.
+    """For each document the claims within the limit, and what its identity was shown.
 
     Of those that are apart from it, only the nearest that is similar.
     """
@@ -105,6 +113,15 @@ def _matches(
     left_out = apart.of(number, claims) if apart else set[int]()
     near = zip(claims, distances.values(), (jaccard for jaccard, _ in found), strict=True)
     return _without(left_out, row, near, match, lookup.rule)
+
+
+def _match_of_text(lookup: Lookup, batch: Batch, number: int, sighting: Sighting) -> Match | None:
+    """The match of a document with the text that a sighting has beside its claim, if it is kept."""
+    document, similarities = batch.documents[number], lookup.similarities
+    if document.text is None or similarities.missing([sighting.content]):
+        return None
+    changes = partial(similarities.changes, document, sighting.content)
+    return Match(ClaimRow(id=sighting.content), 0, None, bits=lookup.bits, changes=changes)
 
 
 def _matches_in_batch(

@@ -8,28 +8,20 @@ that the claim's item does not. `Index.claim`, and with it every crawl, `dedupe`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
-from types import MappingProxyType
 
 from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.rule import Rule, are_equal
-from scrapy_simhash.index.verdict import (
-    TOUCHED,
-    ClaimRow,
-    FactsMode,
-    LastDuplicate,
-    Match,
-    Verdict,
-)
+from scrapy_simhash.index.seen import NO_VISITS, Seen, sighting_of
+from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Match, Sighting, Verdict
 from scrapy_simhash.index.visits import (
-    NO_VISITS,
-    Visits,
-    is_own,
+    came_of,
     judge,
     may_be_one_site,
+    packed_numbers,
     preference,
 )
 from scrapy_simhash.item.evidence import Evidence, Relation, Weight, weight
@@ -68,8 +60,9 @@ def decide(
     in_batch: Callable[[int, Mapping[int, ClaimRow]], Sequence[Match]],
     *,
     rule: Rule,
-    visits: Visits = NO_VISITS,
-    last_duplicates: Mapping[int, LastDuplicate] = MappingProxyType({}),
+    seen: Seen | None = None,
+    own_text: Callable[[int, Sighting], Match | None] = lambda *_: None,
+    between: Callable[[int], Iterable[Verdict]] = lambda _: (),
 ) -> list[Verdict]:
     """Decide on a batch of documents, in their order, each as :func:`~.visits.judge` describes.
 
@@ -82,63 +75,82 @@ def decide(
 
     The rows have the numbers that their claims would have; without `facts` only the text is
     compared. `matches` are the claims that each was compared with. `in_batch` returns the earlier
-    documents of the batch that are near one, given its number and those that were claimed.
+    documents of the batch that are near one, given its number and those that were claimed. `seen`
+    gets the sightings of the batch; without it each document is compared with all others.
+    `own_text` returns how a document compares with a text that its identity was shown as a copy,
+    `between` the verdicts on documents that come before it and are no part of the batch.
     """
+    seen = Seen(NO_VISITS) if seen is None else seen
     verdicts, budget = list[Verdict](), _Budget()
-    claimed, touched = dict[int, ClaimRow](), dict[int, ClaimRow]()
-    copies = defaultdict[int, list[ClaimRow]](list)
+    claimed, copies = dict[int, ClaimRow](), defaultdict[int, list[ClaimRow]](list)
+    # What claims come of that stand for what others have become.
+    extended = dict[int, bytes]()
     for number, row in enumerate(rows):
+        for earlier in between(number):
+            seen.add(sighting_of(earlier, seen, rule))
+        own = {one.claim: one for one in (*seen.was(row.identity), *seen.here(row.identity))}
         compared = [
-            _up_to_date(match, touched, copies)
+            _as_met(_extended(match, extended), row, seen, own, copies)
             for match in (*matches[number], *in_batch(number, claimed))
         ]
         similar = [match for match in compared if is_similar(row, match, rule)]
-        versions = [
-            match for match in compared if rule.known and match.row.identity == row.identity
-        ]
-        last_duplicate = last_duplicates.get(row.identity)
-        similar = _with_differences(row, facts[number], similar, rule, visits, budget=budget)
-        verdict = judge(row, similar, versions, last_duplicate, rule=rule, visits=visits)
+        similar = _with_differences(row, facts[number], similar, rule, seen, own=own, budget=budget)
+        by_number = {match.row.id: match for match in compared}
+        for sighting in seen.was(row.identity):
+            if not sighting.of_claim and (text := own_text(number, sighting)):
+                by_number[sighting.content] = text
+        verdict = judge(row, by_number, similar, seen, rule=rule)
         if verdict.claim is not None:
             claimed[number] = verdict.claim
-        elif (match := verdict.match) and verdict.kind == "same":
-            touched[match.row.id] = stands_for(match.row, row)
         elif match := verdict.match:
             copies[match.row.id].append(row)
+            if verdict.replaces:
+                replaced = [*verdict.replaces, *came_of(match.row)]
+                extended[match.row.id] = packed_numbers(replaced)
+        seen.add(sighting_of(verdict, seen, rule))
         verdicts.append(verdict)
     return verdicts
 
 
-def _up_to_date(
-    match: Match, touched: Mapping[int, ClaimRow], copies: Mapping[int, Sequence[ClaimRow]]
+def _extended(match: Match, extended: Mapping[int, bytes]) -> Match:
+    """A match with a claim, and what that came of so far."""
+    came_of_all = extended.get(match.row.id)
+    return (
+        match
+        if came_of_all is None
+        else replace(match, row=match.row._replace(came_of=came_of_all))
+    )
+
+
+def _as_met(
+    match: Match,
+    row: ClaimRow,
+    seen: Seen,
+    own: Mapping[int, Sighting],
+    copies: Mapping[int, Sequence[ClaimRow]],
 ) -> Match:
-    """A match with what the earlier documents of the batch have changed."""
-    claim = match.row.id
-    if claim not in touched and claim not in copies:
-        return match
-    known = (*match.copies, *copies.get(claim, ()))
-    return replace(match, row=touched.get(claim, match.row), copies=known)
+    """A match with a claim as it is met now: under which identity, where, and on which list.
+
+    `own` are the claims that the document's identity was shown.
+    """
+    claim = match.row
+    met = seen.met(claim, row.identity) or own.get(claim.id)
+    as_met = met and (met.identity, met.url, met.listing)
+    if met and as_met != (claim.identity, claim.url, claim.listing):
+        here = claim._replace(identity=met.identity, url=met.url, key=met.key, listing=met.listing)
+        match = replace(match, row=here)
+    more = copies.get(claim.id)
+    return replace(match, copies=(*match.copies, *more)) if more else match
 
 
-def stands_for(claim: ClaimRow, row: ClaimRow) -> ClaimRow:
-    """A claim that now belongs to a document of this visit."""
-    return claim._replace(**{name: getattr(row, name) for name in TOUCHED})
-
-
-def _counting(similar: Sequence[Match], rule: Rule, visits: Visits) -> list[Match]:
+def _counting(similar: Sequence[Match], row: ClaimRow, rule: Rule, seen: Seen) -> Sequence[Match]:
     """The claims, and their copies, that may show that a text is common.
 
     With "pass", what a first crawl would do does not depend on earlier visits.
     """
-    if rule.known == "drop" or visits.epoch is None:
-        return [*similar]
-    return [
-        replace(match, copies=tuple(copy for copy in match.copies if copy.last_run >= visits.epoch))
-        if match.copies
-        else match
-        for match in similar
-        if visits.is_current(match.row)
-    ]
+    if rule.known != "pass":
+        return similar
+    return [match for match in similar if seen.met(match.row, row.identity)]
 
 
 def is_similar(row: ClaimRow, match: Match, rule: Rule) -> bool:
@@ -178,26 +190,28 @@ def _with_differences(
     facts: Facts | None,
     similar: Sequence[Match],
     rule: Rule,
-    visits: Visits,
+    seen: Seen,
     *,
+    own: Mapping[int, Sighting],
     budget: _Budget,
 ) -> list[Match]:
-    """The claims with a similar text, in the order in which :func:`~.visits.best` prefers them.
+    """The claims with a similar text, in the order in which :func:`~.visits.preference` has them.
 
-    Behind the first current copy only the document's own versions are left: no other claim can be
-    its match.
+    Behind the first copy that is met only what the identity was shown is left, and what came of
+    that: no other claim can be its match.
     """
     budget.texts = TEXTS
-    strict = sharing_sites(row, facts, _counting(similar, rule, visits))
+    strict = sharing_sites(row, facts, _counting(similar, row, rule, seen))
     compared: list[Match] = []
     has_copy = False
     for match in sorted(similar, key=preference):
-        is_version = is_own(row, match.row)
-        if has_copy and not is_version:
+        claim = match.row
+        is_own = claim.id in own or not own.keys().isdisjoint(came_of(claim))
+        if has_copy and not is_own:
             continue
         differs = difference(row, facts, match, rule, strict, budget=budget)
         compared.append(replace(match, differs=differs) if differs else match)
-        has_copy |= differs is None and not is_version and visits.is_current(match.row)
+        has_copy |= differs is None and seen.met(claim, row.identity) is not None
     return compared
 
 
@@ -261,8 +275,8 @@ def _relations(
     if row.identity == other.identity:
         relations = {Relation.VERSION, *relations & {Relation.ONE_TITLE}}
     # Items of one list, and answers to forms, share a URL and are different items.
-    are_alone = row.download != row.epoch and other.download != other.epoch
-    if are_alone and row.url not in ("", other.url) and (view := view_of(row.url, other.url)):
+    are_alone = row.alone and other.alone and row.url not in ("", other.url)
+    if are_alone and (view := view_of(row.url, other.url)):
         relations.add(Relation.VIEW)
         if view == "translated":
             relations.add(Relation.TRANSLATED)

@@ -33,7 +33,7 @@ from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import (
     ClaimRow,
     Document,
-    Duplicate,
+    LeftOut,
     Match,
     Verdict,
 )
@@ -245,9 +245,9 @@ class Index:
         claims: Sequence[Document] = (),
         confirm: Sequence[Verdict] = (),
         release: Sequence[Verdict] = (),
-        duplicates: Sequence[Duplicate] = (),
+        left_out: Sequence[LeftOut] = (),
     ) -> list[Verdict]:
-        """Release, confirm, claim and record duplicates, in this order.
+        """Release, confirm, claim and note what is left out, in this order.
 
         All is done in one transaction.
 
@@ -260,14 +260,14 @@ class Index:
         """
         confirm = [verdict for verdict in confirm if verdict.claim]
         release = [verdict for verdict in release if verdict.claim]
-        if not (claims or confirm or release or duplicates):
+        if not (claims or confirm or release or left_out):
             return []
         if self._owns_run:
             # First: if the heartbeat fails, nothing has been done.
             self.run.send_heartbeat()
             self.run.recovery.clear()
 
-        def work() -> list[Verdict]:
+        def work() -> list[Any]:
             return Work(
                 self.database,
                 self.run,
@@ -276,7 +276,7 @@ class Index:
                 claims=claims,
                 confirm=confirm,
                 release=release,
-                duplicates=duplicates,
+                left_out=left_out,
             ).do()
 
         try:
@@ -285,6 +285,14 @@ class Index:
             logger.warning("Namespace %r was reset while in use: it starts empty", self.namespace)
             self._open()
             return work()
+
+    def meet(self, documents: Sequence[Document]) -> list[Verdict | None]:
+        """Claim documents of pages that were not modified since a run downloaded them.
+
+        Returns the verdict on each that is unchanged, with "drop"; None for what has to be compared
+        with its text. Raises as :meth:`execute` does.
+        """
+        return [*self.execute(documents)]
 
 
 def open_namespace(

@@ -19,12 +19,17 @@ def is_valid(claims: sa.FromClause = schema.claims) -> sa.ColumnElement[bool]:
     return ~sa.exists().where(_run.c.id == claims.c.run, _run.c.invalidated > claims.c.state)
 
 
+def is_dead(runs: sa.FromClause) -> sa.ColumnElement[bool]:
+    """The condition that nothing counts of what a run has met, as it may not be stored."""
+    return sa.and_(runs.c.recovered.is_not(None), runs.c.on_crash == "release")
+
+
 def is_orphan() -> sa.ColumnElement[bool]:
-    """The condition that the claim a duplicate was dropped for is deleted or invalidated."""
-    claim, duplicate = schema.claims.alias("stood"), schema.duplicates.c
+    """The condition that the claim an item was left out for is released or invalidated."""
+    claim, sighting = schema.claims.alias("stood"), schema.sightings.c
     is_void = sa.exists().where(
-        claim.c.namespace == duplicate.namespace,
-        claim.c.id == duplicate.claim,
+        claim.c.namespace == sighting.namespace,
+        claim.c.id == sighting.claim,
         _run.c.id == claim.c.run,
         _run.c.invalidated > claim.c.state,
     )
@@ -33,7 +38,7 @@ def is_orphan() -> sa.ColumnElement[bool]:
     may_be_invalidated = sa.exists(
         sa.select(any_run.c.id).where(any_run.c.invalidated > Invalidated.NONE)
     )
-    return sa.or_(duplicate.orphaned == sa.true(), sa.and_(may_be_invalidated, is_void))
+    return sa.or_(sighting.orphaned == sa.true(), sa.and_(may_be_invalidated, is_void))
 
 
 def invalidated_count(namespace: sa.ColumnElement[int]) -> sa.ScalarSelect[int]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -15,12 +15,11 @@ from sqlalchemy import Connection
 
 from scrapy_simhash.exceptions import FingerprintMismatch, NamespaceGone
 from scrapy_simhash.features.shingles import among
-from scrapy_simhash.index import queries
+from scrapy_simhash.index import queries, sightings
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
     fingerprint_key,
-    identity_hash,
     key_row,
     make_batch,
     slotted,
@@ -29,15 +28,14 @@ from scrapy_simhash.index.candidates import (
     PAIR,
     BatchCandidates,
     joined,
-    key_hits,
     shared,
     with_texts,
     without_keys,
 )
-from scrapy_simhash.index.queries import HitSource
 from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.seen import NO_VISITS, Seen, Visits
 from scrapy_simhash.index.similarity_cache import SimilarityCache
-from scrapy_simhash.index.verdict import ClaimRow, Document, LastDuplicate
+from scrapy_simhash.index.verdict import ClaimRow, Document, Sighting
 from scrapy_simhash.index.visits import may_be_one_site
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.keys.bands import Bands
@@ -49,71 +47,6 @@ logger = logging.getLogger(__name__)
 
 # Bands that find a smaller share of the documents asked for are worth a warning.
 _LEAST_RECALL = 0.95
-
-# Claims whose copies are remembered until these are recorded.
-_REMEMBERED_CLAIMS = 1024
-
-
-class Outdated(NamedTuple):
-    """A claim that is deleted when the run that replaced it has ended."""
-
-    #: The crawl epoch that it belonged to; it stays if another has met it since.
-    epoch: int
-    #: Whether its text is kept, as it tells what changed.
-    keeps_text: bool
-    #: The claim that replaced it; 0 if the item has become a copy.
-    by: int
-
-
-class Copies:
-    """What was dropped as copies of claims of other sites, from the table and from this process.
-
-    Two different items are no copies of one. `here` returns the parameters of a query for lists of
-    numbers.
-    """
-
-    def __init__(self, here: Callable[..., dict[str, Any]], *, is_needed: bool) -> None:
-        self._here, self._is_needed = here, is_needed
-        self._noted: dict[int, deque[ClaimRow]] = {}
-
-    def note(self, copies: Iterable[tuple[ClaimRow, ClaimRow]]) -> None:
-        """Note documents that were dropped, each behind its claim: they are recorded later."""
-        for claim, row in copies:
-            if row.facts and not may_be_one_site(row.url, claim.url):
-                self._noted.setdefault(claim.id, deque(maxlen=queries.COPIES)).append(row)
-        while len(self._noted) > _REMEMBERED_CLAIMS:
-            del self._noted[next(iter(self._noted))]
-
-    def read(
-        self, connection: Connection, candidates: BatchCandidates
-    ) -> Mapping[int, Sequence[ClaimRow]]:
-        """Some copies of each claim of another site that a batch is compared with."""
-        rows, claims = candidates.batch.rows, candidates.rows
-        sites = {site(row.url) for row in (*rows, *claims.values()) if row.url}
-        if len(sites) < 2 or not self._is_needed:
-            return {}
-        wanted = {
-            claim
-            for number, claim in candidates.compared
-            if rows[number].facts
-            and claim in claims
-            and not may_be_one_site(rows[number].url, claims[claim].url)
-        }
-        if not wanted:
-            return {}
-        copies = {claim: list(self._noted.get(claim, ())) for claim in wanted}
-        unread = {*wanted}
-        while unread:
-            here = self._here(ids=sorted(unread))
-            read = connection.execute(queries.copies, here).all()
-            for claim, identity, url, facts, last_run in read:
-                copies[claim].append(
-                    ClaimRow(identity=identity, url=url, facts=facts, last_run=last_run)
-                )
-            # One with more copies than an answer has must not hide those of the others.
-            is_cut = len(read) == queries.COPIES
-            unread = unread.difference(row[0] for row in read) if is_cut else set()
-        return copies
 
 
 class Lookup:
@@ -147,10 +80,6 @@ class Lookup:
         self.width, self.bits = -(-scheme.bits // 8), scheme.bits
         # It knows claims by their numbers, which start again in each namespace.
         self.similarities = SimilarityCache(scheme, note_work)
-        #: The claims that this run has replaced.
-        self.outdated: dict[int, Outdated] = {}
-        self._replaced: defaultdict[int, set[int]] = defaultdict(set)
-        self.copies = Copies(self.here, is_needed=rule.facts == "auto")
         self.keys = keys = load_keys(namespace.plan)
         if keys.needs_shingles != wanted.needs_shingles:
             raise _mismatch(name, keys, f"these settings need {wanted.id!r}")
@@ -187,73 +116,73 @@ class Lookup:
             limit=self.rule.limit,
         )
 
-    def replace(self, outdated: Mapping[int, Outdated]) -> None:
-        """Note the claims that this run has replaced."""
-        for number, claim in outdated.items():
-            self.outdated[number] = claim
-            self._replaced[claim.by].add(number)
+    def read_identities(
+        self, connection: Connection, identities: Iterable[int], visits: Visits
+    ) -> tuple[int, list[Sighting]]:
+        """The counter of the namespace, and what identities were shown lately.
 
-    def replaced_by(self, claims: Iterable[int]) -> set[int]:
-        """The claims that these have replaced in this run."""
-        return {
-            number
-            for claim in claims
-            for number in self._replaced.get(claim, ())
-            if number in self.outdated and self.outdated[number].by == claim
-        }
+        Raises:
+            NamespaceGone: the namespace was reset.
+        """
+        query = sightings.of_identities(has_visits=visits.visit is not None)
+        here = self.here(identities={*identities}) | {"visit": visits.visit}
+        rows = connection.execute(query, here).all()
+        if not rows:
+            raise NamespaceGone(f"namespace {self.namespace.id} was reset by another process")
+        return rows[0][0], [Sighting._make(row[1:]) for row in rows if row[1] is not None]
+
+    def read_elsewhere(
+        self, connection: Connection, claim: int, visits: Visits
+    ) -> Sequence[Sighting]:
+        """Where a claim was last met, see :meth:`Seen.elsewhere`."""
+        if visits.visit is None:
+            return ()
+        here = {**self.here(), "claim": claim, "visit": visits.visit}
+        identities = dict.fromkeys(connection.scalars(sightings.elsewhere, here))
+        _, found = self.read_identities(connection, identities, visits)
+        seen = Seen(visits, found)
+        shown = (one for identity in identities for one in seen.was(identity))
+        return [one for one in shown if one.claim == claim]
 
     def read(
-        self, connection: Connection, batch: Batch, limit: int | None = None
+        self,
+        connection: Connection,
+        batch: Batch,
+        of_identities: Sequence[Sighting] = (),
+        visits: Visits = NO_VISITS,
+        *,
+        limit: int | None = None,
     ) -> BatchCandidates:
         """Every claim that a key or an identity of a batch leads to.
 
         Those within a distance, by default that of the rule, are read to be compared; their texts
         only as far as :func:`with_texts` allows, those of the nearest claims first.
-
-        Raises:
-            NamespaceGone: the namespace was reset.
         """
-        aliases = (document.alias for document in batch.documents)
-        identities = {row.identity for row in batch.rows}
-        identities |= {identity_hash(alias) for alias in aliases if alias is not None}
-        answer = self._look_up(connection, batch.asked, identities)
-        slot, key, number = answer.T
-        counter = number[slot == HitSource.COUNTER].tolist()
-        if not counter:
-            raise NamespaceGone(f"namespace {self.namespace.id} was reset by another process")
-        by_identity = slot == HitSource.CLAIM_BY_IDENTITY
-        newest = dict(zip(key[by_identity].tolist(), number[by_identity].tolist(), strict=True))
-        candidates = BatchCandidates(
-            batch.with_aliases(newest),
-            self.rule.limit if limit is None else limit,
-            counter[0],
-            newest,
-        )
-        if (slot >= 0).any():
-            self._add_pairs(connection, candidates, key_hits(answer))
-        of_identity = slot == HitSource.DUPLICATE_BY_IDENTITY
-        duplicates = zip(key[of_identity].tolist(), number[of_identity].tolist(), strict=True)
-        candidates.last_duplicates = self._last_duplicates(
-            connection, {number for identity, number in duplicates if identity not in newest}
-        )
+        hits = self._look_up(connection, batch.asked)
+        limit = self.rule.limit if limit is None else limit
+        candidates = BatchCandidates(batch, limit, of_identities)
+        if len(hits):
+            self._add_pairs(connection, candidates, hits)
         self._read_rows(connection, candidates)
-        candidates.copies = self.copies.read(connection, candidates)
+        compared = {claim for _, claim in candidates.compared if claim in candidates.rows}
+        if compared and visits.visit is not None:
+            here = self.here(ids=compared, others=visits.others) | {"visit": visits.visit}
+            found = connection.execute(sightings.meeting, here)
+            candidates.meeting = list(map(Sighting._make, found))
+        candidates.copies = _read_copies(self, connection, candidates, visits)
         return candidates
 
     def here(self, **lists: Iterable[int]) -> dict[str, Any]:
         """The parameters of a query in this namespace."""
         return {"namespace": self.namespace.id, **{name: list(lists[name]) for name in lists}}
 
-    def _look_up(
-        self, connection: Connection, asked: NDArray[np.int64], identities: Iterable[int] = ()
-    ) -> NDArray[np.int64]:
-        """Look up keys, in ascending order, and identities.
+    def _look_up(self, connection: Connection, asked: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Look up keys, in ascending order.
 
-        Returns an array of shape (n, 3): the slot, or a `HitSource`; the key or identity; and the
-        claim, duplicate or counter.
+        Returns an array of shape (n, 2): keys as in `Batch.asked`, and claims.
         """
         if self._dialect == "sqlite":
-            here = self.here(identities=identities, keys=asked.tolist())
+            here = self.here(keys=asked.tolist())
         else:
             edges = np.searchsorted(asked, [slot << 32 for slot in range(self.keys.slots + 2)])
             keys = asked.astype(np.int32)
@@ -261,9 +190,10 @@ class Lookup:
                 f"keys{slot}": keys[start:stop].tolist()
                 for slot, (start, stop) in enumerate(pairwise(edges))
             }
-            here = self.here(identities=identities, **of_slots)
+            here = self.here(**of_slots)
         rows = connection.execute(self._hits, here)
-        return np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, 3)
+        slot, key, claim = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, 3).T
+        return np.stack([slotted(slot, key), claim], axis=1)
 
     def _add_pairs(
         self, connection: Connection, candidates: BatchCandidates, hits: NDArray[np.int64]
@@ -291,7 +221,7 @@ class Lookup:
                 order = np.argsort(asked, kind="stable")
                 asked, asker = asked[order], asker[order]
                 beyond = int(np.searchsorted(asked, slots << 32))
-                whole_hits = key_hits(self._look_up(connection, asked[beyond:]))
+                whole_hits = self._look_up(connection, asked[beyond:])
         if len(whole_hits) >= HOT_KEY:
             # Equal items on pages with other texts.
             hot_keys = self._hot_keys(connection, whole_hits)
@@ -302,7 +232,8 @@ class Lookup:
         wanted = {*pairs[:, 1].tolist()}
         if self.keys.needs_shingles and len(wanted) <= HOT_KEY:
             # Most claims that share a band are near enough to be compared.
-            candidates.rows = self._rows(connection, {*wanted, *candidates.newest.values()})
+            shown = {one.claim for one in candidates.of_identities}
+            candidates.rows = self._rows(connection, wanted | shown)
             stored = {number: row.fingerprint for number, row in candidates.rows.items()}
         else:
             stored = self._fingerprints(connection, wanted)
@@ -335,26 +266,48 @@ class Lookup:
             keys = shared(hits[among(hits[:, 1], list(left))])
         return frozenset(map(key_row, keys.tolist()))
 
-    def _last_duplicates(
-        self, connection: Connection, numbers: Iterable[int]
-    ) -> Mapping[int, LastDuplicate]:
-        """The last one of each identity among duplicates."""
-        here = self.here(ids=numbers)
-        if self.rule.known is None or not here["ids"]:
-            return {}
-        # The last one of an identity counts: that of the last run, which may have moved an old row.
-        rows = map(LastDuplicate._make, connection.execute(queries.last_duplicates, here))
-        return {row.identity: row for row in rows}
-
     def _read_rows(self, connection: Connection, candidates: BatchCandidates) -> None:
         """Read the rows of what is compared, and texts: those of the nearest claims."""
         pairs = candidates.compared
         missing = {claim for _, claim in pairs}.difference(candidates.rows)
         candidates.rows |= self._rows(connection, missing)
         wanted = with_texts(pairs, candidates.rows, candidates.batch.rows)
+        wanted |= {one.content for one in candidates.of_identities if not one.of_claim}
         if unread := self.similarities.missing(sorted(wanted)):
             texts = connection.execute(queries.texts, self.here(ids=unread))
             self.similarities.add(dict(texts.all()))
+
+
+def _read_copies(
+    lookup: Lookup, connection: Connection, candidates: BatchCandidates, visits: Visits
+) -> Mapping[int, Sequence[ClaimRow]]:
+    """Some copies of each claim of another site that a batch is compared with.
+
+    Two different items are no copies of one. With "pass", those of this visit count.
+    """
+    rows, claims = candidates.batch.rows, candidates.rows
+    sites = {site(row.url) for row in (*rows, *claims.values()) if row.url}
+    if len(sites) < 2 or lookup.rule.facts != "auto":
+        return {}
+    unread = {
+        claim
+        for number, claim in candidates.compared
+        if rows[number].facts
+        and claim in claims
+        and not may_be_one_site(rows[number].url, claims[claim].url)
+    }
+    copies = defaultdict[int, list[ClaimRow]](list)
+    since = visits.visit or 0 if lookup.rule.known == "pass" else 0
+    while unread:
+        here = lookup.here(ids=sorted(unread))
+        read = connection.execute(sightings.copies, here).all()
+        for claim, identity, url, facts, visit in read:
+            if visit >= since:
+                copies[claim].append(ClaimRow(identity=identity, url=url, facts=facts))
+        # One with more copies than an answer has must not hide those of the others.
+        is_cut = len(read) == sightings.COPIES
+        unread = unread.difference(row[0] for row in read) if is_cut else set()
+    return copies
 
 
 def _mismatch(name: str, keys: Bands | Blocks, why: str) -> FingerprintMismatch:

@@ -14,15 +14,17 @@ import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, insert, or_, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import TEXT_LENGTH, Invalidated
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
+from scrapy_simhash.index.invalidated import is_dead
 from scrapy_simhash.index.recovery import (
     HEARTBEAT,
     LEASE,
@@ -32,8 +34,8 @@ from scrapy_simhash.index.recovery import (
     register,
     unregister,
 )
+from scrapy_simhash.index.seen import Visits
 from scrapy_simhash.index.verdict import ClaimRow, random_number
-from scrapy_simhash.index.visits import Visits
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -44,6 +46,13 @@ logger = logging.getLogger(__name__)
 _CLOSING_SECONDS = 1.0
 
 
+# Made once, as they are executed in each transaction.
+_is_mine = and_(schema.runs.c.id == bindparam("number"), schema.runs.c.process == bindparam("name"))
+_sign = update(schema.runs).where(_is_mine).values(signed=bindparam("token"))
+# A server may still be committing the attempt before: then the row is locked.
+_signed = select(schema.runs.c.signed).where(_is_mine).with_for_update()
+
+
 class Run:
     """One process that makes claims. Open it with :meth:`open`.
 
@@ -51,8 +60,8 @@ class Run:
         id: its number.
         process: its name, see :func:`register`. A database restored from a backup may give the
             number of a run to another one, but not its name.
-        epoch: its crawl epoch: the smallest number of the runs that were open together.
-        visits: which claims are current, as of the last heartbeat.
+        visit: its visit: the smallest number of the runs that were open together.
+        visits: which sightings are those of now, as of the last heartbeat.
         recovery: handles runs that died.
     """
 
@@ -60,7 +69,7 @@ class Run:
         self.database = database
         self.id = number
         self.process = process
-        self.epoch = number
+        self.visit = number
         self.visits = Visits(number)
         self.recovery = Recovery(database, number)
         self._on_crash = on_crash
@@ -116,8 +125,8 @@ class Run:
             unregister(process)
             raise
         run.recovery.look()
-        # Afterwards: runs that died before do not share its epoch.
-        run.epoch = database.transact(run._join)
+        # Afterwards: runs that died before do not share its visit.
+        run.visit = database.transact(run._join)
         run.visits = run.read_visits()
         return run
 
@@ -125,7 +134,7 @@ class Run:
     def claimant(self) -> ClaimRow:
         """What all claims of this run have in common; raises IndexUnusable if the run is gone."""
         self._check()
-        return ClaimRow(run=self.id, epoch=self.epoch, last_run=self.id)
+        return ClaimRow(run=self.id)
 
     @property
     def _mine(self) -> ColumnElement[bool]:
@@ -145,13 +154,12 @@ class Run:
         """
         token = random_number()
         done: list[T] = []
-        # A server may still be committing the attempt before: then the row is locked.
-        signed = select(schema.runs.c.signed).where(self._mine).with_for_update()
+        mine = {"number": self.id, "name": self.process}
 
         def work_and_sign(connection: Connection) -> T:
-            if not done or connection.scalar(signed) != token:
+            if not done or connection.scalar(_signed, mine) != token:
                 done[:] = [work(connection)]
-                self._set(connection, signed=token)
+                self._check(connection.execute(_sign, {**mine, "token": token}).rowcount)
             return done[0]
 
         return self.database.transact(work_and_sign)
@@ -166,7 +174,7 @@ class Run:
             )
 
     def _join(self, connection: Connection) -> int:
-        """Find the epoch of the runs that are open now; a lock serializes the runs."""
+        """Find the visit of the runs that are open now; a lock serializes the runs."""
         row, version = schema.meta.c, schema.meta.c.name == "version"
         if self.database.dialect == "sqlite":
             connection.execute(update(schema.meta).where(version).values(value=row.value))
@@ -174,25 +182,25 @@ class Run:
             # Recognised as a lock for which many may wait, one after the other.
             connection.execute(select(row.value).where(version).with_for_update())
         row, now = schema.runs.c, self.database.clock(connection)
-        epoch = connection.scalar(
-            select(func.min(row.epoch)).where(
+        visit = connection.scalar(
+            select(func.min(row.visit)).where(
                 row.settled.is_(False),
                 row.recovered.is_(None),
                 # A run on another host may be dead, unless it had a heartbeat.
                 or_(row.host == host_id(), row.heartbeat.between(now - LEASE, now + LEASE)),
-                row.epoch > 0,
+                row.visit > 0,
                 row.id != self.id,
             )
         )
         # Runs that open at once may join in another order than they were numbered.
-        known = [epoch or self.id, _continued(connection, self.id)]
-        epoch = min(int(number) for number in known if number)
-        connection.execute(update(schema.runs).where(self._mine).values(epoch=epoch))
-        return epoch
+        known = [visit or self.id, _continued(connection, self.id)]
+        visit = min(int(number) for number in known if number)
+        connection.execute(update(schema.runs).where(self._mine).values(visit=visit))
+        return visit
 
     def read_visits(self) -> Visits:
-        """Which claims are current now."""
-        return self.database.read(partial(_read_visits, run=self.id, epoch=self.epoch))
+        """Which sightings are those of now."""
+        return self.database.read(partial(_read_visits, run=self.id, visit=self.visit))
 
     def send_heartbeat(self) -> None:
         """If it is due, write a heartbeat and look for runs that died.
@@ -291,14 +299,14 @@ class Run:
 
 
 def _continued(connection: Connection, run: int) -> int | None:
-    """The epoch of the last run like this one, if this one continues its visit.
+    """The visit of the last run like this one, if this one continues its visit.
 
     A crawl with a JOBDIR goes on until it has finished; and what a crashed run stored may be kept.
     """
     row, this_run = schema.runs.c, schema.runs.alias("mine")
     alike = (row[name] == this_run.c[name] for name in ("spider", "job", "arguments"))
     last = connection.execute(
-        select(row.epoch, row.job, row.reason, row.closed, row.on_crash)
+        select(row.visit, row.job, row.reason, row.closed, row.on_crash)
         .where(this_run.c.id == run, *alike, row.id < run)
         .order_by(row.id.desc())
         .limit(1)
@@ -307,33 +315,46 @@ def _continued(connection: Connection, run: int) -> int | None:
         return None
     is_kept = last.closed is None and last.on_crash == "keep"
     goes_on = last.job and last.reason != "finished"
-    return int(last.epoch) if is_kept or goes_on else None
+    return int(last.visit) if is_kept or goes_on else None
 
 
-def _read_visits(connection: Connection, run: int, epoch: int) -> Visits:
-    """Which claims are current for a run of an epoch."""
+def _read_visits(connection: Connection, run: int, visit: int) -> Visits:
+    """Which sightings are those of now for a run of a visit."""
     row, this_run = schema.runs.c, schema.runs.alias("mine")
-    # What a crashed run has stored may be kept.
-    is_kept = and_(row.recovered.is_not(None), row.on_crash == "keep")
     last = (
-        select(row.spider, func.max(row.epoch).label("epoch"))
-        .where(this_run.c.id == run, row.spider != this_run.c.spider, or_(row.settled, is_kept))
+        select(row.spider, func.max(row.visit).label("visit"))
+        .where(this_run.c.id == run, row.spider != this_run.c.spider, ~is_dead(schema.runs))
+        .where(or_(row.settled, row.recovered.is_not(None)))
         .group_by(row.spider)
         .subquery()
     )
-    others = select(row.id).where(row.spider == last.c.spider, row.epoch >= last.c.epoch)
-    dead = select(row.id).where(
-        row.epoch == epoch, row.recovered.is_not(None), row.on_crash == "release"
+    others = select(row.id).where(row.spider == last.c.spider, row.visit >= last.c.visit)
+    before, _ = last_complete(connection, run)
+    return Visits(visit, before, frozenset(connection.scalars(others)))
+
+
+def last_complete(connection: Connection, run: int) -> tuple[int, list[int]]:
+    """The last complete visit of the same spider and arguments, with its runs; 0 for none."""
+    row, mine = schema.runs.c, schema.runs.alias("mine")
+    alike = (row.spider == mine.c.spider, row.arguments == mine.c.arguments)
+    runs = connection.execute(
+        select(row.id, row.visit, row.complete, row.closed, row.reason)
+        .where(mine.c.id == run, *alike, row.visit < mine.c.visit)
+        .order_by(row.visit.desc(), row.id)
     )
-    runs = (frozenset(connection.execute(query).scalars()) for query in (others, dead))
-    return Visits(epoch, *runs)
+    for visit, of_visit in groupby(runs, lambda one: one.visit):
+        # What crashed was made again.
+        some = [one for one in of_visit if one.closed]
+        if some and some[-1].reason == "finished" and all(one.complete for one in some):
+            return visit, [one.id for one in some]
+    return 0, []
 
 
 def is_complete(connection: Connection, run: int) -> bool:
     """Whether a visit has ended with this run, and met everything that it was to meet."""
     row, this_run = schema.runs.c, schema.runs.alias("mine")
     others = select(row.id, row.complete, row.closed, row.reason).where(
-        this_run.c.id == run, row.epoch == this_run.c.epoch, row.spider == this_run.c.spider
+        this_run.c.id == run, row.visit == this_run.c.visit, row.spider == this_run.c.spider
     )
     return all(
         other.complete and other.closed and (other.id != run or other.reason == "finished")

@@ -5,13 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sqlalchemy import (
-    Connection,
-    delete,
-    exists,
-    or_,
-    select,
-)
+from sqlalchemy import Connection, delete, exists, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
@@ -42,25 +36,50 @@ def reset_namespace(database: Database, name: str) -> None:
     database.transact(reset)
 
 
-def expire_claims(index: Index, before: float) -> int:
-    """Delete the claims not made or seen again since a time (epoch seconds); returns how many."""
+def expire(index: Index, before: float) -> tuple[int, int]:
+    """Delete what no visit has met since a time; returns how many claims, and how many copies.
+
+    Items that are restored as their originals were not stored stay.
+    """
+    row, run = schema.sightings.c, schema.runs.c
+    later = schema.sightings.alias("later")
+    is_met = exists().where(
+        *(later.c.namespace == row.namespace, later.c.claim == row.claim),
+        # A claim's own sighting stays as long as the claim.
+        *(or_(later.c.identity == row.identity, row.id == row.claim), later.c.created >= before),
+    )
+    old = (
+        select(row.id, row.claim, row.status, row.before)
+        .where(row.namespace == index.id, row.created < before, ~is_met, ~is_orphan())
+        .where(~exists().where(run.id == row.run, run.closed.is_(None), run.heartbeat >= before))
+        .order_by(row.id)
+        .limit(CHUNK)
+    )
     claim = schema.claims.c
-    last: int | None = 0
-    deleted = 0
+    has_later = exists().where(
+        *(later.c.namespace == claim.namespace, later.c.claim == claim.id),
+        later.c.created >= before,
+    )
+    is_one = is_in(claim.id, "numbers"), claim.created < before, ~has_later
+    claims_deleted = copies_deleted = 0
 
-    def expire(connection: Connection) -> tuple[int | None, int]:
+    def delete_some(connection: Connection) -> tuple[int, int, int]:
         with writing(connection, index.id) as writer:
-            rows = claims_where(connection, index.id, claim.id > last, limit=CHUNK)
-            gone = [row for row in rows if row.created < before and row.seen < before]
-            writer.delete(gone, orphaned=False)
-        # Numbers grow with time: the first claim made since ends the search.
-        is_end = len(rows) < CHUNK or rows[-1].created >= before
-        return None if is_end else rows[-1].id, len(gone)
+            found = connection.execute(old).all()
+            numbers = [*{one.claim for one in found}]
+            claims = claims_where(connection, index.id, *is_one, numbers=numbers)
+            writer.delete(claims, orphaned=False)
+            numbers = [one.id for one in found]
+            writer.delete_texts(numbers)
+            writer.delete_sightings(numbers, numbers)
+            writer.delete_ownerless([one.before for one in found if one.status == "changed"])
+        return len(found), len(claims), sum(one.status == "copy" for one in found)
 
-    while last is not None:
-        last, count = index.database.transact(expire)
-        deleted += count
-    return deleted
+    more = 1
+    while more:
+        more, claims, copies = index.database.transact(delete_some)
+        claims_deleted, copies_deleted = claims_deleted + claims, copies_deleted + copies
+    return claims_deleted, copies_deleted
 
 
 def claims_at(index: Index, pattern: str) -> Sequence[int]:
@@ -82,82 +101,3 @@ def forget_claims(index: Index, numbers: Sequence[int]) -> None:
             writer.delete(rows, orphaned=False)
 
     in_parts(index.database.transact, numbers, forget)
-
-
-def delete_outdated(index: Index) -> None:
-    """Delete the claims that this run has replaced, now that it has stored what replaces them.
-
-    Claims that were found again meanwhile stay, and texts that an earlier change refers to.
-    """
-    outdated, noted = index.lookup.outdated, schema.changes.c
-    if not outdated:
-        return
-    of_changes = select(noted.claim).where(noted.namespace == index.id, noted.claim > 0)
-    kept = set(
-        index.database.read(lambda connection: connection.execute(of_changes).scalars().all())
-    )
-    kept |= {number for number, claim in outdated.items() if claim.keeps_text}
-    condition = is_in(schema.claims.c.id, "numbers")
-
-    def delete_part(numbers: Sequence[int], connection: Connection) -> None:
-        with writing(connection, index.id) as writer:
-            rows = claims_where(connection, index.id, condition, numbers=numbers)
-            gone = [row for row in rows if row.epoch == outdated[row.id].epoch]
-            writer.delete([row for row in gone if row.id in kept], orphaned=False, texts=False)
-            writer.delete([row for row in gone if row.id not in kept], orphaned=False)
-
-    in_parts(index.database.transact, sorted(outdated), delete_part)
-    outdated.clear()
-
-
-def expire_duplicates(index: Index, before: float) -> int:
-    """Delete the duplicates last dropped before a time, except orphans; returns how many."""
-    row, run = schema.duplicates.c, schema.runs.c
-    old = (
-        select(row.id, row.claim)
-        .where(row.namespace == index.id, row.created < before, ~is_orphan())
-        .where(~exists().where(run.id == row.run, run.heartbeat >= before))
-        .order_by(row.id)
-        .limit(CHUNK)
-    )
-
-    def expire(connection: Connection) -> int:
-        with writing(connection, index.id) as writer:
-            duplicates = [(number, claim) for number, claim in connection.execute(old)]
-            writer.delete_duplicates(duplicates)
-        return len(duplicates)
-
-    return sum(iter(lambda: index.database.transact(expire), 0))
-
-
-def expire_changes(index: Index, before: float) -> None:
-    """Delete what was noted before a time, and texts that were kept only to tell what changed."""
-    row, text, claim = schema.changes.c, schema.texts.c, schema.claims.c
-    here = row.namespace == index.id
-    old = select(row.id).where(here, row.created < before).order_by(row.created).limit(CHUNK)
-    noted = delete(schema.changes).where(here, is_in(row.id, "numbers"))
-
-    def expire(connection: Connection) -> int:
-        with writing(connection, index.id):
-            numbers = connection.execute(old).scalars().all()
-            connection.execute(noted, {"numbers": list(numbers)})
-        return len(numbers)
-
-    if not sum(iter(lambda: index.database.transact(expire), 0)):
-        return
-    # Once a claim is deleted, nothing new is compared with it.
-    is_there = exists().where(claim.namespace == index.id, claim.id == text.claim)
-    wanted = select(text.claim).where(
-        text.namespace == index.id,
-        text.duplicate == 0,
-        ~is_there,
-        text.claim.not_in(select(row.before).where(here)),
-        text.claim.not_in(select(row.claim).where(here)),
-    )
-    found = index.database.read(lambda connection: connection.execute(wanted).scalars().all())
-
-    def delete_texts(numbers: Sequence[int], connection: Connection) -> None:
-        with writing(connection, index.id) as writer:
-            writer.delete_texts(numbers)
-
-    in_parts(index.database.transact, found, delete_texts)

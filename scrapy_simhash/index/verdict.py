@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -38,10 +37,8 @@ class ClaimRow(NamedTuple):
     namespace: int = 0
     id: int = 0
     identity: int = 0
-    token: int = 0
-    download: int = 0
-    epoch: int = 0
     listing: int = 0
+    alone: bool = True
     run: int = 0
     state: int = State.PENDING
     compared_by: int = ComparedBy.TEXT
@@ -49,7 +46,6 @@ class ClaimRow(NamedTuple):
     size: int = 0
     nearest: int | None = None
     created: float = 0.0
-    seen: float = 0.0
     key: str = ""
     url: str = ""
     packed_keys: bytes | None = None
@@ -61,7 +57,7 @@ class ClaimRow(NamedTuple):
     differs: str | None = None
     origin: int = 0
     text_digest: int = 0
-    last_run: int = 0
+    came_of: bytes | None = None
 
     @property
     def group(self) -> str:
@@ -69,21 +65,44 @@ class ClaimRow(NamedTuple):
         return group_name(self.namespace, self.origin)
 
 
-#: What changes if a claim stands for a later document.
-TOUCHED = ("identity", "token", "download", "epoch", "listing", "last_run")
+class Sighting(NamedTuple):
+    """What a visit met: under which identity, where, and what it showed; see the table.
 
-
-class LastDuplicate(NamedTuple):
-    """A row of an identity that was a duplicate when it was last met: see the table."""
+    Attributes:
+        made: the run that made its claim.
+        of_claim: whether its text is that of its claim.
+        is_complete: whether its run met all that it was to meet.
+        is_absent: whether it was found to be missing or gone since.
+    """
 
     id: int
     identity: int
     claim: int
+    run: int
+    visit: int
+    status: str
+    meets: int
+    listing: int
+    origin: int
+    since: float
+    compared_by: int
+    before: int
+    source: int
+    key: str
+    url: str
     digest: bytes | None
     text_digest: int
     facts: bytes | None
-    compared_by: int
-    created: float
+    made: int = 0
+    item_bytes: int = 0
+    of_claim: bool = True
+    is_complete: bool = False
+    is_absent: bool = False
+
+    @property
+    def content(self) -> int:
+        """The number of the text that it showed."""
+        return self.claim if self.of_claim else self.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +178,14 @@ class Verdict:
     """The index's answer about a document.
 
     Attributes:
-        kind: "unique"; "duplicate" of `match`; "same", a new version of an earlier document of the
-            same identity (`match`); "skipped", it has no fingerprint; or, in a crawl only,
-            "failed_open", the index did not answer.
-        match: see `kind`; for a unique document, the claim with a similar text that it would be a
-            duplicate of, if not for `differs`.
-        claim: the claim: always for "unique"; for "same" if the new version has to be remembered,
-            or if the claim of an earlier visit (`before`) stands for it; otherwise None.
+        kind: "unique"; "duplicate" of `match`; "same", a document of an identity that is known;
+            "skipped", it has no fingerprint; or, in a crawl only, "failed_open", the index did not
+            answer.
+        match: the claim that stands for a document which is not stored, or what it was before; for
+            a unique document, the claim with a similar text that it would be a duplicate of, if not
+            for `differs`.
+        claim: the claim of a document that is stored: its own, or that of an earlier visit, which
+            it equals; otherwise None.
         reason: why it was skipped; in a crawl it is then compared with its own past only.
         differs: why a unique document is not a duplicate of `match`: the name of a field, or
             "(numbers)", "(passage)" or "(names)" in the text, "(address)", "(rest of the page)".
@@ -175,9 +195,9 @@ class Verdict:
         moved_from: the URL where it was found before, if that was another.
         fields: the short values that changed, by field: the old one and the new one, None where
             there is none.
-        row: what would be stored of the document.
-        before: what was stored of it before, at this URL or another one.
-        outdated: the claims that the new one replaces when its run has ended.
+        row: what would be stored of the document; its number is that of the sighting.
+        before: what was shown before, at this URL or another one.
+        replaces: the claims that it replaces.
         process: the name of the run that claims, see :func:`~.recovery.register`: the numbers of
             claims start again in a new database.
     """
@@ -191,8 +211,8 @@ class Verdict:
     moved_from: str | None = None
     fields: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     row: ClaimRow | None = field(default=None, repr=False)
-    before: ClaimRow | LastDuplicate | None = field(default=None, repr=False)
-    outdated: tuple[ClaimRow, ...] = field(default=(), repr=False)
+    before: Sighting | None = field(default=None, repr=False)
+    replaces: tuple[int, ...] = field(default=(), repr=False)
     process: str = field(default="", repr=False)
 
     @property
@@ -207,32 +227,33 @@ class Verdict:
 
     @property
     def has_old_claim(self) -> bool:
-        """Whether its claim is that of an earlier visit: releasing it restores the row of then."""
-        old = self.before if isinstance(self.before, ClaimRow) else None
-        return self.claim is not None and old is not None and self.claim.id == old.id
+        """Whether its claim is that of an earlier visit, which stays whatever becomes of it."""
+        return self.claim is not None and self.row is not None and self.claim.id != self.row.id
 
     @property
     def since(self) -> float | None:
         """When this content was first seen at its URL, in seconds since the epoch."""
         if self.status == "unchanged" and self.before is not None:
-            return self.before.created
+            return self.before.since
         return None if self.row is None else self.row.created
 
     @property
     def similarity(self) -> float | None:
         """The similarity of a text that changed to that of before."""
-        is_revised = self.status == "changed" and self.match and self.match.row is self.before
-        return self.match.jaccard if self.match and is_revised else None
+        match, before = self.match, self.before
+        if self.status != "changed" or match is None or before is None:
+            return None
+        return match.jaccard if match.row.id == before.claim else None
 
     @property
     def is_back(self) -> bool:
         """Whether the item was said to be gone."""
-        return isinstance(self.before, ClaimRow) and self.before.last_run == 0
+        return self.before is not None and self.before.is_absent
 
     @property
     def is_equal(self) -> bool:
         """Whether the item is exactly what it was."""
-        if not isinstance(self.before, ClaimRow) or self.row is None or self.row.digest is None:
+        if self.before is None or self.row is None or self.row.digest is None:
             return False
         return self.row.digest == self.before.digest
 
@@ -248,11 +269,6 @@ def random_number() -> int:
     return _numbers.getrandbits(63)
 
 
-def _duplicate_id() -> int:
-    """Milliseconds with 12 bits of fractions, and 10 random bits."""
-    return ((time.time_ns() << 12) // 1_000_000 << 10) | _numbers.getrandbits(10)
-
-
 @dataclass(slots=True, eq=False)
 class Document:
     """A document to be claimed.
@@ -261,21 +277,20 @@ class Document:
         sketch: fingerprint and features; the digest of a document that is compared as a whole.
         key: the identity key.
         url: the URL of its page.
-        download: the number of the download of its page; None for an item of a list, which is met
-            once a visit: its number is the crawl epoch. Two documents of one download may be
-            duplicates of each other; one of another download with the same identity is a version.
         listing: identifies a listing page, whose items are different because they have different
             addresses; 0 for any other page.
+        alone: whether its page has no other item.
         text: stored to explain verdicts and to compute similarities; None to store none.
         facts: values compared besides the text; None to compare the text only.
         page_sketch: a sketch of all visible text of the page, if the page's text is compared.
         digest: 16 bytes that are equal for equal items; None for a document that is not an item.
         exact: whether it is compared as a whole, exactly, and not by its text.
         token: a number that identifies this document.
+        downloaded_in: the run that downloaded its page, if that was not modified since: it is then
+            unchanged, or not compared. 0 for a page of this crawl.
         published: when the item was published, in seconds since the epoch; of a corpus only.
         canonical: whether the page declares its URL to be the canonical one; of a corpus only.
         packed: the compressed text, if at hand; by default it is compressed when needed.
-        alias: the key that it would have as one of several items of a page.
         values: short values by field, kept with the text to tell what changed.
         reason: why it is compared with its own earlier versions only; None if with others, too.
     """
@@ -283,33 +298,30 @@ class Document:
     sketch: Sketch
     key: str
     url: str = ""
-    download: int | None = field(default_factory=random_number)
     listing: int = 0
+    alone: bool = True
     text: str | None = None
     facts: Facts | None = None
     page_sketch: bytes | None = None
     digest: bytes | None = None
     exact: bool = False
     token: int = field(default_factory=random_number)
+    downloaded_in: int = 0
     published: int | None = None
     canonical: bool = False
     packed: bytes | None = None
-    alias: str | None = None
     values: Mapping[str, str] = field(default_factory=dict)
     reason: str | None = None
 
 
 @dataclass(slots=True, eq=False)
-class Duplicate:
-    """A near-duplicate to be recorded, with the item that was dropped.
+class LeftOut:
+    """What a crawl does with an item that it does not store, to be noted at its sighting.
 
-    `since` is when it was first a duplicate, in seconds since the epoch; None for now.
+    `action` is "drop", "report" if it is stored after all, or "same" if it is left out as known.
     """
 
-    document: Document
-    match: Match
+    verdict: Verdict
     action: str
     item: bytes | None = None
     item_type: str | None = None
-    since: float | None = None
-    id: int = field(default_factory=_duplicate_id)

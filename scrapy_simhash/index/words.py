@@ -19,7 +19,7 @@ STORED = "stored anyway"
 _STATUSES = {"drop": "dropped", "report": STORED, SAME: UNCHANGED}
 
 # What items may be, compared with earlier crawls.
-_SINCE_EARLIER = ("new", "changed", "moved", "unchanged", "removed", "back")
+_SINCE_EARLIER = ("new", "changed", "moved", "unchanged", "missing", "gone", "back")
 
 # What keeps items apart beside fields: its name in lists, and a sentence.
 _PARTS = {

@@ -1,13 +1,12 @@
-"""Writes claims with their keys and texts, and duplicates, under a namespace's lock."""
+"""Writes claims with their keys and texts, and sightings, under a namespace's lock."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from itertools import starmap
-from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -28,18 +27,20 @@ from scrapy_simhash.index.budgets import (
     make_room,
     size_of_texts,
 )
-from scrapy_simhash.index.verdict import TOUCHED, ClaimRow
+from scrapy_simhash.index.queries import claims_where
+from scrapy_simhash.index.seen import ABSENT, RELEASED, Visits
+from scrapy_simhash.index.sightings import is_old
+from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 
 #: Rows of one transaction; other writers wait meanwhile.
 CHUNK = 1000
 
-_load_keys = cache(load_keys)
+#: The columns of a sighting that tell of an item that is left out.
+ITEM = ("action", "item", "item_type", "item_bytes")
 
-# What makes a duplicate the same as one of an earlier visit, and what is updated then.
-_CONTENT = ("identity", "claim", "digest", "text_digest", "facts")
-_AGAIN = ("run", "action", "orphaned", "repeats", "distance", "similarity", "estimated")
+_load_keys = cache(load_keys)
 
 
 def _rows_of(table: sa.Table, column: str = "id") -> tuple[sa.ColumnElement[bool], ...]:
@@ -47,31 +48,16 @@ def _rows_of(table: sa.Table, column: str = "id") -> tuple[sa.ColumnElement[bool
     return table.c.namespace == sa.bindparam("here"), is_in(table.c[column], "numbers")
 
 
-def _row(table: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
-    return table.c.namespace == sa.bindparam("here"), table.c.id == sa.bindparam("number")
+_claims, _keys, _sightings = schema.claims, schema.keys, schema.sightings
+_seen = _sightings.c
 
-
-def _new_values(names: Sequence[str]) -> dict[str, Any]:
-    return {name: sa.bindparam(f"new_{name}") for name in names}
-
-
-_claims, _keys = schema.claims, schema.keys
-_duplicates = schema.duplicates
-
-_present = sa.select(_claims.c.id, _claims.c.digest).where(*_rows_of(_claims))
+_present = sa.select(_claims.c.id).where(*_rows_of(_claims))
 _confirm = sa.update(_claims).where(*_rows_of(_claims)).values(state=State.CONFIRMED)
 _delete_claims = sa.delete(_claims).where(*_rows_of(_claims))
-_touch = (
+_extend = (
     sa.update(_claims)
-    .where(*_row(_claims))
-    .values(seen=sa.bindparam("now"), **_new_values(TOUCHED))
-)
-_meet = sa.update(_claims).where(*_rows_of(_claims)).values(last_run=sa.bindparam("new_last_run"))
-_restore = (
-    sa.update(_claims)
-    # Unless the item was met once more.
-    .where(*_row(_claims), _claims.c.token == sa.bindparam("of_token"))
-    .values(_new_values(TOUCHED))
+    .where(_claims.c.namespace == sa.bindparam("here"), _claims.c.id == sa.bindparam("number"))
+    .values(came_of=sa.bindparam("all"))
 )
 # A key row with one of these keys and one of these claims belongs to that claim. Adding 0 makes the
 # engine search by key, not by claim, which would read far more rows.
@@ -82,23 +68,69 @@ _delete_keys = sa.delete(_keys).where(
     is_in(_keys.c.claim + sa.literal_column("0"), "numbers"),
 )
 
-_of_claims = _rows_of(_duplicates, "claim")
-_orphan = sa.update(_duplicates).where(*_of_claims).values(orphaned=True)
-_orphan_since = (
-    sa.update(_duplicates)
-    .where(*_of_claims, _duplicates.c.run >= sa.bindparam("since"))
+_orphan = (
+    sa.update(_sightings)
+    .where(*_rows_of(_sightings, "claim"), _seen.id != _seen.claim)
     .values(orphaned=True)
 )
-_known = sa.select(
-    _duplicates.c.id,
-    _duplicates.c.run,
-    _duplicates.c.item_bytes,
-    *(_duplicates.c[name] for name in _CONTENT),
-).where(*_rows_of(_duplicates, "identity"))
-_record_again = sa.update(_duplicates).where(*_row(_duplicates)).values(_new_values(_AGAIN))
-_delete_duplicates = sa.delete(_duplicates).where(*_rows_of(_duplicates))
-_size_of_items = sa.select(sa.func.coalesce(sa.func.sum(_duplicates.c.item_bytes), 0)).where(
-    *_rows_of(_duplicates)
+_orphan_of_run = _orphan.where(_seen.run == sa.bindparam("of_run"))
+# What it has shown stays known though its claim goes.
+_digest = sa.select(_claims.c.digest).where(
+    _claims.c.namespace == _seen.namespace, _claims.c.id == _seen.claim
+)
+_release = (
+    sa.update(_sightings)
+    .where(*_rows_of(_sightings))
+    .values(
+        status=RELEASED, meets=0, digest=sa.func.coalesce(_seen.digest, _digest.scalar_subquery())
+    )
+)
+_delete_sightings = sa.delete(_sightings).where(*_rows_of(_sightings))
+_leave_out = (
+    sa.update(_sightings)
+    .where(_seen.namespace == sa.bindparam("here"), _seen.id == sa.bindparam("number"))
+    .values({name: sa.bindparam(f"new_{name}") for name in ITEM})
+)
+_size_of_items = sa.select(sa.func.coalesce(sa.func.sum(_seen.item_bytes), 0)).where(
+    *_rows_of(_sightings)
+)
+# Claims that no identity was shown last.
+_unshown = sa.select(_claims.c.id).where(
+    *_rows_of(_claims),
+    ~sa.exists().where(
+        _seen.namespace == _claims.c.namespace,
+        _seen.claim == _claims.c.id,
+        _seen.status.not_in((*ABSENT, RELEASED)),
+        sa.or_(~is_old, is_in(_seen.run, "others")),
+    ),
+)
+
+
+def _untold(table: sa.Table) -> sa.Select[Any]:
+    """The query for claims or sightings whose texts no change tells of."""
+    changed = _sightings.alias("changed").c
+    return sa.select(table.c.id).where(
+        *_rows_of(table),
+        ~sa.exists().where(
+            *(changed.namespace == table.c.namespace, changed.identity == table.c.identity),
+            *(changed.before == table.c.id, changed.status == "changed"),
+        ),
+    )
+
+
+_untold_sightings = _untold(_sightings)
+_untold_claims = _untold(_claims).where(
+    ~sa.exists().where(_seen.namespace == _claims.c.namespace, _seen.id == _claims.c.id)
+)
+# Texts that have neither a claim nor a sighting any more.
+_ownerless = sa.select(schema.texts.c.id).where(
+    *_rows_of(schema.texts),
+    *(
+        ~sa.exists().where(
+            table.c.namespace == schema.texts.c.namespace, table.c.id == schema.texts.c.id
+        )
+        for table in (_claims, _sightings)
+    ),
 )
 
 
@@ -117,18 +149,11 @@ def stored_keys(plan: str, claim: ClaimRow) -> list[KeyRow]:
 
 
 _URL = ClaimRow._fields.index("url")
-_in_order = itemgetter(*schema.duplicates.columns.keys())
 
 
 def _stored(row: ClaimRow) -> tuple[Any, ...]:
     """A row as it is stored: see :func:`schema.url_of`."""
     return (*row[:_URL], None, *row[_URL + 1 :]) if row.url == row.key else row
-
-
-def _new(row: ClaimRow | Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The parameters for new values of columns."""
-    values = row._asdict() if isinstance(row, ClaimRow) else row
-    return {f"new_{name}": values[name] for name in names}
 
 
 class Writer:
@@ -199,7 +224,7 @@ class Writer:
         ]
         insert_rows(self._connection, schema.claims, list(map(_stored, claims)))
         insert_rows(self._connection, schema.keys, key_rows)
-        self._add_texts((row.id, 0, texts[row.id]) for row in claims if row.id in texts)
+        self.add_texts({row.id: texts[row.id] for row in claims if row.id in texts})
         self.claims += len(claims)
 
     def confirm(self, claims: Sequence[ClaimRow]) -> bool:
@@ -211,36 +236,30 @@ class Writer:
         if not numbers or self._ask(_confirm, numbers).rowcount == len(numbers):
             return False
         # Some engines do not count a row that was confirmed before as changed.
-        present = {number for number, _ in self._ask(_present, numbers)}
+        present = {*self._ask(_present, numbers).scalars()}
         gone = {row.id: row for row in claims if row.id not in present}
         self.insert([row._replace(state=State.CONFIRMED) for row in gone.values()])
         return bool(gone)
 
-    def touch(self, claims: Sequence[ClaimRow], now: float) -> None:
-        """Note that claims were seen again, and now belong to the document in their row."""
-        here = {"here": self._namespace, "now": now}
-        if claims:
-            rows = [{**here, "number": row.id, **_new(row, TOUCHED)} for row in claims]
-            self._connection.execute(_touch, rows)
+    def extend(self, claim: ClaimRow, came_of: bytes) -> None:
+        """Note what a claim came of, which now stands for what others have become."""
+        here = {"here": self._namespace, "number": claim.id, "all": came_of}
+        self._connection.execute(_extend, here)
 
-    def meet(self, claims: Collection[int], run: int) -> None:
-        """Note that a run has met items, though it has not stored them."""
-        if claims:
-            self._ask(_meet, claims, new_last_run=run)
+    def delete_unshown(self, claims: Collection[int], visits: Visits) -> None:
+        """Delete those of some claims that no identity was shown last, or in this visit.
 
-    def restore(self, claim: ClaimRow, before: ClaimRow) -> None:
-        """Restore the claim of an unchanged item that was not stored this time.
-
-        Its duplicates of this visit are orphaned.
+        What they said stays, as long as a change tells of it.
         """
-        here = {"here": self._namespace, "number": claim.id, "of_token": claim.token}
-        # It was met, though it is not stored.
-        row = _new(before._replace(last_run=claim.last_run), TOUCHED)
-        self._connection.execute(_restore, {**here, **row})
-        self._ask(_orphan_since, [claim.id], since=claim.epoch)
+        now = {"visit": visits.visit, "others": list(visits.others)}
+        if claims and (gone := [*self._ask(_unshown, claims, **now).scalars()]):
+            is_one = is_in(_claims.c.id, "numbers")
+            rows = claims_where(self._connection, self._namespace, is_one, numbers=gone)
+            self.delete_texts(self._ask(_untold_claims, gone).scalars().all())
+            self.delete(rows, orphaned=False, texts=False)
 
     def delete(self, claims: Sequence[ClaimRow], *, orphaned: bool, texts: bool = True) -> None:
-        """Delete claims, their keys and texts; mark their duplicates as orphaned if asked to."""
+        """Delete claims, their keys and texts; mark their copies as orphaned if asked to."""
         if not claims:
             return
         ids = [claim.id for claim in claims]
@@ -256,64 +275,55 @@ class Writer:
         if orphaned:
             self._ask(_orphan, ids)
 
-    def delete_texts(self, claims: Collection[int], duplicates: Collection[int] = (0,)) -> None:
-        """Delete the own texts of claims, or those of their duplicates."""
-        of_claims = {"claims": list(claims)}
-        self.text_bytes -= int(self._ask(size_of_texts, duplicates, **of_claims).scalar_one())
-        self._ask(drop_texts, duplicates, **of_claims)
+    def delete_texts(self, numbers: Collection[int]) -> None:
+        """Delete texts, given by their numbers."""
+        if numbers:
+            self.text_bytes -= int(self._ask(size_of_texts, numbers).scalar_one())
+            self._ask(drop_texts, numbers)
 
-    def delete_duplicates(self, duplicates: Sequence[tuple[int, int]]) -> None:
-        """Delete duplicates, given by number and claim, with their items and texts."""
-        if not duplicates:
-            return
-        numbers, claims = map(set, zip(*duplicates, strict=True))
-        self.item_bytes -= int(self._ask(_size_of_items, numbers).scalar_one())
-        self.delete_texts(claims, numbers)
-        self._ask(_delete_duplicates, numbers)
+    def delete_ownerless(self, numbers: Collection[int]) -> None:
+        """Delete texts, given by their numbers, that have no claim and no sighting any more."""
+        if numbers:
+            self.delete_texts(self._ask(_ownerless, numbers).scalars().all())
 
-    def record_duplicates(
-        self, duplicates: Sequence[tuple[Mapping[str, Any], bytes | None]]
-    ) -> None:
-        """Store duplicates, given by row and compressed text, with the items that were dropped.
+    def delete_sightings(self, numbers: Collection[int], has_more: Collection[int]) -> None:
+        """Delete sightings; those of `has_more` with their items, and texts no change tells of."""
+        if has_more:
+            self.item_bytes -= int(self._ask(_size_of_items, has_more).scalar_one())
+            self.delete_texts(self._ask(_untold_sightings, has_more).scalars().all())
+        if numbers:
+            self._ask(_delete_sightings, numbers)
 
-        One that an earlier visit recorded with the same content is moved to this run.
+    def record_sightings(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Store sightings, given by their rows."""
+        insert_rows(self._connection, _sightings, rows)
+
+    def release(self, numbers: Collection[int], claims: Collection[int], run: int) -> None:
+        """Note at sightings that their items were not stored after all.
+
+        What a run has left out as copies of their old `claims` are orphans, then.
         """
-        if not duplicates:
-            return
-        claims, identities = (
-            {row[name] for row, _ in duplicates} for name in ("claim", "identity")
-        )
-        digests = dict(self._ask(_present, claims).all())
-        known = self._ask(_known, identities).all()
-        before = {tuple(row[3:]): row[:3] for row in known}
-        again, rows, texts = [], [], []
-        for given, text in duplicates:
-            row = {
-                **given,
-                # The claim may have been released since the verdict.
-                "orphaned": given["claim"] not in digests,
-                "repeats": bool(given["digest"]) and digests.get(given["claim"]) == given["digest"],
-            }
-            content = tuple(row[name] for name in _CONTENT)
-            number, run, size = before.get(content, (0, row["run"], 0))
-            # Its item may have been pushed out of the quarantine.
-            if run != row["run"] and size >= row["item_bytes"]:
-                again.append({"here": self._namespace, "number": number, **_new(row, _AGAIN)})
-                continue
-            rows.append(_in_order(row))
-            self.item_bytes += row["item_bytes"]
-            if text is not None:
-                texts.append((row["claim"], row["id"], text))
-        if again:
-            self._connection.execute(_record_again, again)
-        insert_rows(self._connection, schema.duplicates, rows)
-        self._add_texts(texts)
+        if numbers:
+            self._ask(_release, numbers)
+        if claims:
+            self._ask(_orphan_of_run, claims, of_run=run)
 
-    def _add_texts(self, texts: Iterable[tuple[int, int, bytes]]) -> None:
-        """Have texts stored, except large ones, given by claim, duplicate (or 0) and text."""
-        for claim, duplicate, text in texts:
+    def leave_out(self, items: Mapping[int, tuple[Any, ...]]) -> None:
+        """Note what became of items that are left out, by their sightings: see `ITEM`."""
+        if items:
+            names = [f"new_{name}" for name in ITEM]
+            rows = [
+                {"here": self._namespace, "number": number, **dict(zip(names, one, strict=True))}
+                for number, one in items.items()
+            ]
+            self._connection.execute(_leave_out, rows)
+            self.item_bytes += sum(one[-1] for one in items.values())
+
+    def add_texts(self, texts: Mapping[int, bytes]) -> None:
+        """Have texts stored, except large ones, given by their numbers."""
+        for number, text in texts.items():
             if len(text) <= self.largest_text:
-                self._texts.append((self._namespace, claim, duplicate, len(text), text))
+                self._texts.append((self._namespace, number, len(text), text))
                 self.text_bytes += len(text)
 
     def _ask(self, statement: sa.Executable, numbers: Collection[int], **more: Any) -> Any:

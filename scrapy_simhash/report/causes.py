@@ -49,6 +49,7 @@ def how(record: Record) -> str:
     """
     if record.is_change:
         told = {"listed by": record.listed_by, "from": record.original}
+        told["formerly"] = record.formerly
         return "; ".join(f"{what} {where}" for what, where in told.items() if where)
     if record.status == UNCHANGED:
         return "unchanged since an earlier crawl"

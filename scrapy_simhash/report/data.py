@@ -78,7 +78,7 @@ class ReportData(NamedTuple):
 
     def change_counts(self) -> dict[str, int]:
         """How much is new, changed, and so on."""
-        # What was removed is known when the stats are written already.
+        # What is missing is known when the stats are written already.
         listed = Counter(change.status for change in self.changes)
         counted = {
             name.removeprefix("changes/"): int(count)
@@ -167,8 +167,7 @@ def _changes(namespace: NamespaceRow, runs: Iterable[RunRow]) -> list[Record]:
         counted = {name for name in row.stats if "/changes/" in name}
         if counted > {"simhash/changes/new"}:
             listed += islice(read_changes(namespace, window, STATUSES[:1]), _MOST_NEW)
-        # What was new in this run may have a later version, with that run's number.
-        found += (change._replace(run=row.id) for change in listed)
+        found += listed
     return found
 
 

@@ -122,7 +122,7 @@ def _listed(data: ReportData, number: int, row: Record, detail: int = -1) -> dic
     fields, original, about = row.fields, row.original, "about " if row.estimated else ""
     similarity, status = row.similarity, row.status
     if row.is_change:
-        original = original or row.url
+        original = original or row.formerly or row.url
     else:
         original = original or f"item {row.original_id}, deleted"
         if similarity is None:
@@ -133,8 +133,7 @@ def _listed(data: ReportData, number: int, row: Record, detail: int = -1) -> dic
     if row.status == KEPT:
         fields = {row.differs: fields.get(row.differs, (None, None))}
     return {
-        # Strings: JavaScript has no integers of 63 bits.
-        "key": f"{'c' if row.is_change else 'k'}{number}" if row.id is None else str(row.id),
+        "key": row.id or f"{'c' if row.is_change else 'k'}{number}",
         "url": shortened(row.url, _LONGEST_URL),
         "title": shortened(own.get(title, ""), 200),
         "original": {

@@ -57,8 +57,8 @@ def headline(data: ReportData) -> str:
 def _dropped(data: ReportData) -> tuple[int, int, int]:
     """How much was dropped, how many duplicates these are, and how many others were stored.
 
-    These are the numbers of the log. Fewer have a row: a later run takes over the rows of what it
-    drops again, and items in which nothing at all has changed have none.
+    These are the numbers of the log. Fewer have a row: items in which nothing at all has changed
+    have none.
     """
     counts, stats = data.counts, data.stats
     reported = counts["report"]
@@ -92,8 +92,8 @@ def remarks(data: ReportData) -> Iterator[str]:
     listed = counts.total() - counts[SAME]
     if len(data.runs) == 1 and (gone := sum(found) - listed) > 0:
         yield (
-            f"{gone:,} of this run's duplicates have no row here: a later run dropped them again, "
-            "they belong to another namespace, or they were pruned."
+            f"{gone:,} of this run's duplicates have no row here: they belong to another "
+            "namespace, or they were pruned."
         )
     if unchecked := int(stats.get("failed_open", 0)):
         items = plural(unchecked, "item")

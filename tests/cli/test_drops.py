@@ -14,6 +14,7 @@ from stored import change, changed, fill, meet, store
 
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 
 
 def lines(answer):
@@ -66,10 +67,18 @@ def test_drops_without_a_line_are_counted(call, database):
         in call("drops", "--database", database)[2]
     )
     assert "Not listed" not in call("drops", "--kept", "--database", database)[2]
-    with Index(f"sqlite:///{database}", namespace="news") as index:
-        store(index, prose("later", 200), "http://a.test/later", key="later")
-    again = "3 items that had not changed at all, or that a later run dropped again. "
-    assert again in call("drops", "--run", 1, "--database", database)[2]
+
+
+def test_each_run_lists_its_own_drops(call, tmp_path):
+    path = tmp_path / "seen.db"
+    for _ in range(2):
+        with Index(f"sqlite:///{path}", rule=Rule(known="pass")) as index:
+            meet(index, [(f"http://{site}.test/", 1) for site in "abc"])
+    for run in (1, 2):
+        told = lines(call("drops", "--run", run, "--json", "--database", path))
+        found = [(one["url"], one["original"], one["status"], one["run"]) for one in told]
+        copies = [f"http://{site}.test/" for site in "bc"]
+        assert found == [(url, "http://a.test/", "dropped", run) for url in copies]
 
 
 def test_the_newest_run_is_listed_or_another_one(call, database):

@@ -155,19 +155,21 @@ def test_a_number_that_is_out_of_its_range_is_refused(call, database, number) ->
         ("tune", "--run"),
         ("report", "-o", "report.html", "--run"),
         ("restore", "--run"),
-        ("restore", "--id"),
         ("prune", "--older-than"),
     ):
         options[-1] += f"={number}"
         code, _, err = call(command, "--database", database, *options)
         assert code == 2
         assert "expected an integer from 1 upwards" in err
+    for given in (number, f"1-{number}", f"{number}-1"):
+        code, _, err = call("restore", "--database", database, f"--id={given}")
+        assert (code, "expected an id such as 1-17" in err) == (2, True)
 
 
 def test_the_largest_numbers_are_numbers(call, database) -> None:
     most = str((1 << 63) - 1)
     assert call("prune", "--database", database, "--older-than", most)[0] == 0
-    one_line(call("restore", "--database", database, "--id", most), "no dropped item", most)
+    one_line(call("restore", "--database", database, "--id", f"1-{most}"), "no dropped item", most)
     one_line(call("tune", "--database", database, "--run", most), "no run", most)
 
 
@@ -237,9 +239,9 @@ def commands(tmp_path):
         ("claims", "fingerprint"),
         ("claims", "created"),
         ("claims", "url"),
-        ("duplicates", "facts"),
-        ("duplicates", "similarity"),
-        ("duplicates", "item"),
+        ("sightings", "facts"),
+        ("sightings", "similarity"),
+        ("sightings", "item"),
         ("namespaces", "name"),
         ("namespaces", "plan"),
         ("namespaces", "text_bytes"),
@@ -271,9 +273,10 @@ def test_what_is_packed_and_can_not_be_read_costs_that_row_alone(
         given = [bomb, bomb[:-4]]
     for packed in given:
         with closing(sqlite3.connect(database)) as connection, connection:
-            first = "id = (SELECT min(id) FROM simhash_duplicates)"
-            connection.execute(f"UPDATE simhash_duplicates SET item = ? WHERE {first}", (packed,))
-            connection.execute("UPDATE simhash_texts SET text = ? WHERE duplicate = 0", (packed,))
+            first = "id = (SELECT min(id) FROM simhash_sightings WHERE action = 'drop')"
+            connection.execute(f"UPDATE simhash_sightings SET item = ? WHERE {first}", (packed,))
+            of_claims = "id IN (SELECT id FROM simhash_claims)"
+            connection.execute(f"UPDATE simhash_texts SET text = ? WHERE {of_claims}", (packed,))
         path = tmp_path / f"{len(packed)}.jsonl"
         code, _, err = call("restore", "--database", database, "-o", path)
         assert code == 2

@@ -17,17 +17,21 @@ from scrapy_simhash.index.index import Index
 SITE = RepeatingSite(products=16, sessions=6, months=15, per_page=4, pages=2)
 
 
+#: Sessions and months that repeat, and ids that do not; a site that writes to terminals.
+PAGES = [
+    *((f"http://www.a.test/p/{n}?id={n}&sid={s}", n) for n in range(4) for s in range(3)),
+    *((f"http://a.test/p/{n}?id={n}", n) for n in (5, 6)),
+    *((f"http://a.test/events/2031/{month}", "events") for month in range(1, 6)),
+    *((f"http://evil.test/\x1b[31m?\u202esid={session}", "evil") for session in range(5)),
+    *((f"http://evil.test/a|b/{n}?sid={s}", f"evil {n}") for n in range(4) for s in "ab"),
+]
+
+
 @pytest.fixture
 def seen(tmp_path):
-    """Sessions and months that repeat, and ids that do not; a site that writes to terminals."""
     path = tmp_path / "seen.db"
-    pages = [(f"http://www.a.test/p/{n}?id={n}&sid={s}", n) for n in range(4) for s in range(3)]
-    pages += [(f"http://a.test/p/{n}?id={n}", n) for n in (5, 6)]
-    pages += [(f"http://a.test/events/2031/{month}", "events") for month in range(1, 6)]
-    pages += [(f"http://evil.test/\x1b[31m?\u202esid={session}", "evil") for session in range(5)]
-    pages += [(f"http://evil.test/a|b/{n}?sid={s}", f"evil {n}") for n in range(4) for s in "ab"]
     with Index(f"sqlite:///{path}", namespace="n") as index:
-        meet(index, pages)
+        meet(index, PAGES)
     return path
 
 
@@ -73,7 +77,8 @@ def test_for_programs(call, seen, tmp_path):
 
 def test_no_rule_for_a_place_that_another_one_contradicts_whom_rules_do_not_tell_apart(call, seen):
     with Index(f"sqlite:///{seen}", namespace="n") as index:
-        meet(index, [(f"http://a.test/P/9?sid={seed}", seed) for seed in ("one", "other")])
+        others = [(f"http://a.test/P/9?sid={seed}", seed) for seed in ("one", "other")]
+        meet(index, [*PAGES, *others])
     out = call("patterns", "--database", seen, "--least", 4, "--json")[1]
     assert "www.a.test/p/" not in str(json.loads(out)["rules"])
 
@@ -84,10 +89,9 @@ def test_many_addresses_of_few_pages_are_shown_and_have_no_rule(call, tmp_path):
     pages = [(f"http://a.test/list/{n}?page={p}", n) for n in range(19) for p in range(4)]
     with Index(f"sqlite:///{path}", namespace="n") as index:
         meet(index, pages)
-    found = json.loads(call("patterns", "--database", path, "--json")[1])
-    assert [one["part"] for one in found["irrelevant"]] == ["a.test/list/?page"]
-    assert found["rules"] == []
-    with Index(f"sqlite:///{path}", namespace="n") as index:
+        found = json.loads(call("patterns", "--database", path, "--json")[1])
+        assert [one["part"] for one in found["irrelevant"]] == ["a.test/list/?page"]
+        assert found["rules"] == []
         meet(index, [(f"http://a.test/list/19?page={p}", 19) for p in range(2)])
     assert json.loads(call("patterns", "--database", path, "--json")[1])["rules"]
 

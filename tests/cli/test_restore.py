@@ -9,6 +9,7 @@ from loopback import prose
 from stored import change, changed, fill, store
 
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 
 
 def test_restore_gives_items_back(call, database, tmp_path):
@@ -30,7 +31,7 @@ def test_restore_gives_single_items_back_by_their_numbers(call, database):
     (drop,) = known["decisions"]
     out = call("restore", "--database", database, "--id", drop["id"])[1]
     assert [json.loads(line)["url"] for line in out.splitlines()] == ["http://b.test/2"]
-    assert call("restore", "--database", database, "--id", 7)[1] == ""
+    assert call("restore", "--database", database, "--id", "1-7")[1] == ""
 
 
 @pytest.mark.parametrize(
@@ -48,21 +49,21 @@ def test_restore_chooses(call, database, options, count):
     assert len(out.splitlines()) == count
 
 
-def drop(index, number, item, *, key="copy"):
-    # The same text again would be no further duplicate.
-    text = changed(prose(1, 200), 2 * item["run"] + (number == 1))
-    store(index, text, f"http://b.test/{number}", key=key, item=item)
+def drop(path, run, *numbers):
+    """A run that stores a page and drops copies of it; the first two have one key in all runs."""
+    with Index(f"sqlite:///{path}", rule=Rule(known="pass")) as index:
+        store(index, prose(1, 200), "http://a.test/")
+        for number in numbers:
+            text = changed(prose(1, 200), 2 * run + (number == 1))
+            key = f"only of run {run}" if number == 3 else "copy"
+            item = {"n": number, "run": run}
+            store(index, text, f"http://b.test/{number}", key=key, item=item)
 
 
 def test_what_several_crawls_dropped_is_restored_once(call, tmp_path):
     path = tmp_path / "seen.db"
     for run in (1, 2):
-        with Index(f"sqlite:///{path}") as index:
-            if run == 1:
-                index.confirm(index.claim(prose(1, 200), key="page", url="http://a.test/"))
-            drop(index, 1, {"n": 1, "run": run})
-            drop(index, 2, {"n": 2, "run": run})
-            drop(index, 3, {"n": 3, "run": run}, key=f"only of run {run}")
+        drop(path, run, 1, 2, 3)
 
     def restored(*options):
         out = call("restore", "--database", path, *options)[1]
@@ -76,12 +77,9 @@ def test_what_several_crawls_dropped_is_restored_once(call, tmp_path):
 def test_an_older_item_is_restored_where_the_newest_is_not_kept(call, tmp_path):
     path = tmp_path / "seen.db"
     for run in (1, 2):
-        with Index(f"sqlite:///{path}") as index:
-            if run == 1:
-                index.confirm(index.claim(prose(1, 200), key="page", url="http://a.test/"))
-            drop(index, 1, {"run": run})
-    change(path, "UPDATE simhash_duplicates SET item = NULL WHERE run = 2")
-    assert json.loads(call("restore", "--database", path)[1]) == {"run": 1}
+        drop(path, run, 1)
+    change(path, "UPDATE simhash_sightings SET item = NULL WHERE run = 2")
+    assert json.loads(call("restore", "--database", path)[1])["run"] == 1
 
 
 def test_items_are_restored_together_with_what_they_were_copies_of(call, database):
@@ -107,10 +105,16 @@ def test_restore_orphans_once_their_claim_is_released(call, tmp_path):
 
 
 def test_what_was_only_reported_is_not_restored(call, tmp_path):
+    """Nor is it an orphan if its original was not stored after all."""
     path = tmp_path / "seen.db"
     with Index(f"sqlite:///{path}") as index:
         fill(index, action="report")
+        verdict = index.claim(prose("other"), key="1")
+        store(index, prose("other"), "2", item={"n": 2}, action="report")
+        index.release(verdict)
     assert call("restore", "--database", path)[1] == ""
+    (namespace,) = json.loads(call("stats", "--json", "--database", path)[1])["namespaces"]
+    assert namespace["runs"][0]["orphans"] == 0
 
 
 @pytest.mark.parametrize(

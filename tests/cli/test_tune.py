@@ -20,7 +20,7 @@ from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import Document, Duplicate, FactsMode
+from scrapy_simhash.index.verdict import Document, FactsMode, LeftOut
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.text import markup
 
@@ -93,18 +93,10 @@ def test_decided_again_at_the_present_similarity_all_is_as_the_index_said(rows, 
             for number, (text, site, stated, exact) in enumerate(rows)
         ]
         for start in range(0, len(given), batch):
-            part = given[start : start + batch]
-            verdicts = index.execute(claims=part)
-            duplicates = [
-                Duplicate(document, verdict.match, "drop")
-                for document, verdict in zip(part, verdicts, strict=True)
-                if verdict.kind == "duplicate"
-            ]
-            index.execute(
-                confirm=verdicts,
-                duplicates=duplicates,
-            )
-        assert decided(index, facts) == [row.number == 0 for row in stored(index)]
+            verdicts = index.execute(claims=given[start : start + batch])
+            copies = [LeftOut(one, "drop") for one in verdicts if one.kind == "duplicate"]
+            index.execute(confirm=verdicts, left_out=copies)
+        assert decided(index, facts) == [row.is_claim for row in stored(index)]
 
 
 def test_every_fact_of_a_page_is_known_by_its_name():

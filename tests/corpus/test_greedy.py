@@ -34,7 +34,7 @@ def kept_by_index(documents, order, rule, candidates):
             document = documents[number]
             (verdict,) = index.execute(claims=[document], confirm=stored)
             stored = [verdict]
-            if verdict.kind == "duplicate":
+            if verdict.claim is None:
                 matches.append((number, claims[verdict.match.claim], verdict.match.similarity))
             else:
                 kept.append(number)

@@ -26,7 +26,7 @@ class Unprepared(scrapy.Item):
 
 
 class Products(scrapy.Spider):
-    """Its arguments are the same at each visit: otherwise nothing could be found to be removed."""
+    """Its arguments are the same at each visit: otherwise nothing could be missing."""
 
     name = "products"
     kind: type = dict
@@ -89,7 +89,7 @@ async def test_a_class_without_the_field_is_named_once_and_its_items_are_stored(
 )
 @deferred_f_from_coro_f
 async def test_values_that_must_not_be_kept_are_not_in_the_database(settings, more, is_kept):
-    """Neither in the journal nor beside the texts."""
+    """Neither in sightings nor beside the texts."""
     settings = settings | more | {"SIMHASH_QUARANTINE": 0}
     prices = ["1234.56", "6543.21"]
     for price in prices:
@@ -149,12 +149,12 @@ async def test_the_command_lists_what_changed(settings, call, caplog, tmp_path):
     await visit(settings, first)
     assert brief(listed()) == ["new /a", "new /b", "new /c", "new /d"]
     await visit(settings, second)
-    of_second = ["changed /a", "changed /b", "new /e", "removed /c"]
+    of_second = ["changed /a", "changed /b", "missing /c", "new /e"]
     assert brief(listed()) == of_second
-    assert [one["status"] for one in listed()] == ["new", "changed", "changed", "removed"]
+    assert [one["status"] for one in listed()] == ["new", "changed", "changed", "missing"]
     await visit(settings, third)
     assert "scrapy simhash changes --run 3 --namespace products" in caplog.text
-    of_third = ["back /c", "changed /a", "removed /d"]
+    of_third = ["back /c", "changed /a", "missing /d"]
     assert brief(listed()) == of_third
     assert brief(listed("--run", 2)) == of_second
     assert brief(listed("--since", 2)) == sorted([*of_second, *of_third])

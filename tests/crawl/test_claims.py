@@ -54,7 +54,8 @@ class AnswersInTurn:
         self.confirmed.append((namespace, verdict.claim.id))
 
     def release(self, namespace, verdict):
-        self.released.append((namespace, verdict.claim.id))
+        if verdict.claim is not None:
+            self.released.append((namespace, verdict.claim.id))
 
 
 class Crawl:

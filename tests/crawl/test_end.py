@@ -29,7 +29,7 @@ async def test_new_entries_that_nothing_identifies_are_counted_in_the_log(settin
     for spider in (Sizes, Sizes, Dearer):
         assert "SIMHASH_KEY" not in caplog.text
         done = await crawl(spider, settings | {"SIMHASH_KNOWN": "drop"}, urls[:1])
-    assert done.stats["unidentified"] == done.stats["changes/removed"] == 1
+    assert done.stats["unidentified"] == done.stats["changes/missing"] == 1
     assert "1 of the new items: entries of lists without a URL of their own" in caplog.text
 
 

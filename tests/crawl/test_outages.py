@@ -68,7 +68,7 @@ async def test_while_the_database_is_busy_the_crawl_waits_and_fetches_no_more(tm
         ((answered,),) = rows_of(
             path,
             "SELECT (SELECT count(*) FROM simhash_claims) + "
-            "(SELECT count(*) FROM simhash_duplicates)",
+            "(SELECT count(*) FROM simhash_sightings WHERE action != '')",
         )
         meanwhile.append(next(fetched) - answered)
         is_over.set()

@@ -97,7 +97,7 @@ async def test_what_was_not_modified_is_not_downloaded(site, conditional, known,
     third = await visit(site, conditional)
     assert third.urls == (["/c", "/e"] if known == "drop" else [*first.urls, "/e"])
     assert site.asked(304) == ["/", "/a", "/b", "/d"]
-    assert "changes/removed" not in {**second.stats, **third.stats}
+    assert "changes/missing" not in {**second.stats, **third.stats}
     assert (first.errors, second.errors, third.errors) == (0, 0, 0)
 
 
@@ -491,9 +491,9 @@ async def test_a_copy_of_what_was_not_modified_is_one(site, conditional):
     assert second.stats["duplicates"] == 1
     await visit(site, conditional)
     assert {"/a", "/copy"} <= {*site.asked(304)}
-    # What the site still has in one place is not removed.
+    # What the site still has in one place is not missing.
     site.change("/a", status=404)
-    assert "changes/removed" not in (await visit(site, conditional)).stats
+    assert "changes/missing" not in (await visit(site, conditional)).stats
     site.change("/a", text="another text", status=200)
     assert (await visit(site, conditional)).urls == ["/a"]
     await visit(site, conditional)

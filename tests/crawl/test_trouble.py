@@ -205,7 +205,7 @@ async def test_a_commit_whose_answer_is_lost_makes_no_page_its_own_duplicate(
     assert done.errors == 0
     # Nothing is written twice either.
     assert rows_of(database, "SELECT count(*) FROM simhash_claims WHERE state = 1") == [(GROUPS,)]
-    assert rows_of(database, "SELECT count(*) FROM simhash_duplicates") == [
+    assert rows_of(database, "SELECT count(*) FROM simhash_sightings WHERE action != ''") == [
         (GROUPS * (COPIES - 1),)
     ]
     assert rows_of(database, "SELECT size FROM simhash_namespaces") == [(GROUPS,)]
@@ -292,7 +292,7 @@ async def test_a_duplicate_of_what_pends_elsewhere_is_kept_and_becomes_an_orphan
         pending = index.claim(prose(1), key="other", url="http://other/")
         done = await crawl(PageSpider, settings, [f"{site}/1/0"])
         assert done.items == []
-        query = "SELECT claim, orphaned, item, item_type FROM simhash_duplicates"
+        query = "SELECT claim, orphaned, item, item_type FROM simhash_sightings WHERE action != ''"
         ((claim, orphaned, item, kind),) = rows_of(database, query)
         assert (claim, orphaned, kind) == (pending.claim.id, 0, "builtins.dict")
         assert unpack(item) == {"url": f"{site}/1/0"}
@@ -318,7 +318,7 @@ async def test_what_a_killed_crawl_claimed_is_released(database, settings, site,
     recovered = {"release": ["/0/0?again", "/1/0?again"], "keep": ["/1/0?again"]}[on_crash]
     assert after.urls == recovered
     assert after.stats["claims/recovered"] == len(recovered)
-    orphans = rows_of(database, "SELECT url FROM simhash_duplicates WHERE orphaned ORDER BY url")
+    orphans = rows_of(database, "SELECT url FROM simhash_sightings WHERE orphaned ORDER BY url")
     assert [path_of(url) + "?again" for (url,) in orphans] == recovered
 
 
@@ -363,7 +363,7 @@ async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
     assert done.stats["claims/recovered"] == done.stats["orphans"] == 2
     (warning,) = [line for line in caplog.messages if "restore --orphans" in line]
     assert "of a crawl that later crashed: 2. " in warning
-    orphans = rows_of(database, "SELECT url FROM simhash_duplicates WHERE orphaned ORDER BY url")
+    orphans = rows_of(database, "SELECT url FROM simhash_sightings WHERE orphaned ORDER BY url")
     assert [path_of(url) for (url,) in orphans] == ["/0/0", "/1/0"]
 
 
@@ -414,7 +414,9 @@ async def test_stats_that_can_not_be_reached_cost_no_item_and_no_claim(database,
     done = await crawl(PageSpider, settings, [f"{site}/0/{copy}" for copy in range(COPIES)])
     assert done.urls == ["/0/0"]
     assert rows_of(database, "SELECT state FROM simhash_claims") == [(1,)]
-    assert rows_of(database, "SELECT count(*) FROM simhash_duplicates") == [(COPIES - 1,)]
+    assert rows_of(database, "SELECT count(*) FROM simhash_sightings WHERE action != ''") == [
+        (COPIES - 1,)
+    ]
     assert done.errors == 1
 
 

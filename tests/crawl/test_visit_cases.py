@@ -114,7 +114,7 @@ def wrong_stats(case, mode, outcomes):
             count = sum(one.status == status for one in outcome.changes)
             if stats.get(f"changes/{status}", 0) != count:
                 yield f"visit {number + 1}: {count} {status}, {stats.get(f'changes/{status}')} said"
-        removed = stats.get("changes/removed", 0)
+        removed = stats.get("changes/missing", 0) + stats.get("changes/gone", 0)
         if case.removed[number] not in {None, removed}:
             yield f"visit {number + 1}: {removed} removed"
         back = sum(one.back for one in case.expected[mode][number] or ())

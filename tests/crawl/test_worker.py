@@ -27,7 +27,7 @@ def document(name="a"):
 
 
 def claimed(number):
-    return Verdict("unique", claim=ClaimRow(id=number))
+    return Verdict("unique", claim=ClaimRow(id=number), row=ClaimRow(id=number))
 
 
 def unavailable():
@@ -57,10 +57,16 @@ class Recorder:
             recovery=SimpleNamespace(clear=lambda seconds: False),
         )
 
-    def index(self, namespace):
-        return SimpleNamespace(execute=lambda **asked: self.execute(namespace, **asked))
+    def meet(self, documents):
+        return [None for _ in documents]
 
-    def execute(self, namespace, *, claims=(), confirm=(), release=(), duplicates=()):
+    def index(self, namespace):
+        return SimpleNamespace(
+            execute=lambda **asked: self.execute(namespace, **asked),
+            meet=self.meet,
+        )
+
+    def execute(self, namespace, *, claims=(), confirm=(), release=(), left_out=()):
         self.busy = True
         self.gate.wait(10)
         if error := self.fail(claims):
@@ -71,7 +77,7 @@ class Recorder:
                 claims=[document.key for document in claims],
                 confirm=[verdict.claim.id for verdict in confirm],
                 release=[verdict.claim.id for verdict in release],
-                duplicates=duplicates,
+                left_out=left_out,
             )
         )
         return [claimed(ord(document.key[0])) for document in claims]
@@ -522,13 +528,13 @@ async def test_jobs_are_gathered_for_one_transaction(worker, session, turns):
 
 
 @deferred_f_from_coro_f
-async def test_a_look_up_that_fails_harms_no_claim(session, monkeypatch):
+async def test_a_look_up_that_fails_harms_no_claim(session):
     """What is committed has been answered, whatever comes after it."""
 
-    def fails(index, items):
+    def fails(items):
         raise ValueError("a damaged row")
 
-    monkeypatch.setattr("scrapy_simhash.crawl.thread.meet", fails)
+    session.meet = fails
     worker = Worker(lambda liveness: session, timeout=5)
     session.gate.clear()
     asked = [

@@ -100,7 +100,7 @@ l [e1 price:10; e2 price:5]
 a T, b T
 a T refused, b T
     pass: unchanged/left a, unchanged b
-    drop: unchanged a, copy b
+    drop: unchanged a b
 
 # What a later pipeline dropped comes back
 a T refused, b U
@@ -180,7 +180,7 @@ l [e1?s=3c T; e2?s=3c U; e3?s=3c V]
 # A page below a new session id, after its copy on another site
 a?s=1a T price:10, two/a T price:10
 two/a T price:10, a?s=2b T price:10
-    drop: unchanged two/a, moved a?s=2b from:a?s=1a
+    drop: unchanged two/a, copy a?s=2b
 
 # Pages below new session ids
 a?s=1a T price:10, b?s=1a U
@@ -231,7 +231,7 @@ a T, b U
 # A page found under a new address before its old one
 a T
 b T, a T
-    pass: moved b from:a, copy a
+    pass: moved b from:a, unchanged/left a
     drop: moved b from:a, unchanged a
 
 # A page found under a new address after its old one
@@ -239,7 +239,7 @@ a T
 a T, b T
     unchanged a, copy b
 b T, a T
-    pass: unchanged b, copy a
+    pass: unchanged b, unchanged/left a
     drop: unchanged a b
 
 # A page that moved while its old address gets another price
@@ -247,10 +247,9 @@ c T price:7
 d T price:7, c T price:9
     moved d from:c, changed c price:7>9
 d T price:7, c T price:9
-    pass: unchanged c d
-    drop: unchanged c, ?/stored d
+    unchanged c d
 a T price:7, d T price:7, c T price:9
-    pass: moved a from:d, copy d, unchanged c
+    pass: moved a from:d, unchanged/left d, unchanged c
     drop: ?/left a d, unchanged c
 
 # A page that moved to the archive when its address got a new one
@@ -375,12 +374,13 @@ a T
 a T, print/a T print
     unchanged a, copy print/a
 a T, print/a T print
-    unchanged a, copy print/a
+    pass: unchanged a, unchanged/left print/a
+    drop: unchanged a print/a
 
 # A print view before its page
 a T, print/a T print
 print/a T print, a T
-    pass: unchanged print/a, copy a
+    pass: unchanged print/a, unchanged/left a
     drop: unchanged print/a a
 
 # A copy whose original is gone
@@ -396,17 +396,17 @@ a T, b T
 b T
     unchanged b
 a T, b T
-    pass: ? a, copy b
-    drop: unchanged a, copy b
+    pass: ? a, unchanged/left b
+    drop: unchanged a b
 
 # A copy that is fetched before its original
 a T, b T
 b T, a T
-    pass: unchanged b, copy a
+    pass: unchanged b, unchanged/left a
     drop: unchanged b a
 a T, b T
-    pass: ? a, copy b
-    drop: unchanged a, copy b
+    pass: ? a, unchanged/left b
+    drop: unchanged a b
 
 # A copy that becomes something else
 a T, b T
@@ -432,12 +432,14 @@ a T price:10, b T price:10
 a T price:9, b T price:9
     changed a price:10>9, copy b
 a T price:9, b T price:9
-    unchanged a, copy b
+    pass: unchanged a, unchanged/left b
+    drop: unchanged a b
 
 # Two pages that become one text
 a T, b U
 a T, b T
-    unchanged a, copy b
+    pass: unchanged a, changed/left b
+    drop: unchanged a, changed b
 a T, b U
     unchanged a, changed b
 
@@ -445,7 +447,8 @@ a T, b U
 a T, two/a T title:Retold
     new a, copy two/a
 a T, two/a T title:Retold
-    unchanged a, copy two/a
+    pass: unchanged a, unchanged/left two/a
+    drop: unchanged a two/a
 two/a T title:Retold
     unchanged two/a
 
@@ -526,7 +529,8 @@ l [*p T size:S stock:6; *q T size:M stock:7]
 l [*p T stock:7; *q T stock:0]
     new *p, copy *q
 l [*p T stock:7; *q T stock:0]
-    unchanged *p, copy *q
+    pass: unchanged *p, unchanged/left *q
+    drop: unchanged *p *q
 
 # Equal entries at places of one page
 l [l#1 price:1; l#2 price:1]
@@ -562,7 +566,8 @@ c T sku:s1 price:10, d U sku:s2 price:21
 !spider:one a T, b U
     unchanged a b
 !spider:other two/a T, two/c V
-    copy two/a, unchanged two/c
+    pass: unchanged/left two/a, unchanged two/c
+    drop: unchanged two/a two/c
 
 # What another spider stored and no longer finds makes no copy
 % SIMHASH_NAMESPACE shared

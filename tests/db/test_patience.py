@@ -116,7 +116,7 @@ def test_runs_that_open_at_one_moment_wait_for_each_other(engine: str, tmp_path:
     db.clock = slow  # type: ignore[method-assign]
     with ThreadPoolExecutor(RUNS) as pool:
         runs = list(pool.map(lambda _: Run.open(db), range(RUNS)))
-    assert len({run.epoch for run in runs}) == 1
+    assert len({run.visit for run in runs}) == 1
     db.close()
 
 

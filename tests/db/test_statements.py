@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from scrapy_simhash.index import queries
+from scrapy_simhash.index import missing, queries, sightings, writer
 from scrapy_simhash.index.index import Index
 
+BY_NUMBERS = {
+    "fingerprints": queries.fingerprints,
+    "details": queries.details,
+    "texts": queries.texts,
+    "what identities were shown": sightings.of_identities(has_visits=True),
+    "what is met": sightings.meeting,
+    "where claims were met": sightings.elsewhere,
+    "copies": sightings.copies,
+    "claims that nobody was shown last": writer._unshown,
+    "orphans": writer._orphan,
+}
 
-@pytest.mark.parametrize(
-    "name", ["last_duplicates", "fingerprints", "details", "texts", "contents"]
-)
+
+def searched(index, statement):
+    """How a statement finds the rows of each of our tables, but for those of runs."""
+
+    def plan(connection):
+        form = statement.compile(connection).string
+        asked = re.sub(r"\(__\[POSTCOMPILE_\w+\]\)", "(1)", f"EXPLAIN QUERY PLAN {form}")
+        return connection.exec_driver_sql(asked, (1,) * asked.count("?")).all()
+
+    steps = [step[-1] for step in index.database.read(plan)]
+    tables = ("claims", "sightings", "texts", "later", "now", "noted")
+    return [step for step in steps if step.split()[1].removeprefix("simhash_") in tables]
+
+
+@pytest.mark.parametrize("name", BY_NUMBERS)
 def test_rows_of_a_list_of_numbers_are_found_by_an_index(name):
     """Not by reading all rows of the namespace."""
     with Index("sqlite://") as index:
+        steps = searched(index, BY_NUMBERS[name])
+    assert steps
+    assert not [step for step in steps if not step.startswith("SEARCH") or step.count("=?") < 2]
 
-        def plan(connection):
-            form = getattr(queries, name).compile(connection)
-            asked = f"EXPLAIN QUERY PLAN {form.string}"
-            return connection.exec_driver_sql(asked, (1,) * form.string.count("?")).all()
 
-        first, *_ = index.database.read(plan)
-    assert first[-1].startswith("SEARCH")
-    assert first[-1].count("=?") > 1
+def test_what_is_missing_is_found_by_the_last_visit_and_each_row_by_an_index():
+    with Index("sqlite://") as index:
+        last = missing._row.run == 1
+        steps = searched(index, missing._unmet(index.id, index.run, [2], last))
+    assert len(steps) == 5
+    assert not [step for step in steps if not step.startswith("SEARCH") or step.count("=?") < 2]

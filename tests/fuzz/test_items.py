@@ -25,7 +25,7 @@ from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
+from scrapy_simhash.index.verdict import Document, LeftOut, Verdict
 
 SETTINGS = Settings.read(ScrapySettings())
 STATS = CrawlStats(StatsCollector(get_crawler()))
@@ -51,7 +51,7 @@ def decide_in_turn(
             (verdict,) = index.execute(claims=[document])
             if verdict.kind == "duplicate":
                 packed = pack(item)
-                index.execute(duplicates=[Duplicate(document, verdict.match, "drop", *packed)])
+                index.execute(left_out=[LeftOut(verdict, "drop", *packed)])
             elif verdict.claim:
                 index.confirm(verdict)
             found.append((document, verdict))

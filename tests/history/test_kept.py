@@ -80,7 +80,7 @@ def test_drops_have_their_true_similarity(index) -> None:
 
 def test_documents_have_what_decides_on_them(index) -> None:
     facts = facts_of({"price": "1 EUR"})
-    url, page = "http://a.test/0", {"download": 7, "page_sketch": b"rest"}
+    url, page = "http://a.test/0", {"page_sketch": b"rest"}
     index.confirm(
         *index.execute(claims=[index.document(prose(1), key=url, url=url, facts=facts, **page)])
     )
@@ -88,7 +88,7 @@ def test_documents_have_what_decides_on_them(index) -> None:
     exact = Document(Sketch(5, 1, None), "2", "http://a.test/2", exact=True)
     index.execute(claims=[exact])
     rows = read_stored(chosen(index), limit=9)
-    assert [row.number > 0 for row in rows] == [False, True, False]
+    assert [row.is_claim for row in rows] == [True, False, True]
     (found,) = read_documents(chosen(index), rows, index.scheme)
     assert [document.url[-1] for document in found] == ["0", "1", "2"]
     assert [how_compared(document) for document in found] == [

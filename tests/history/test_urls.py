@@ -79,7 +79,7 @@ def kept(db: Database, table: Any) -> list[tuple[int, int]]:
 def test_an_address_that_is_the_key_is_stored_once_and_read_as_before(db: Database) -> None:
     twice, once = stored(db, "twice", key="key of "), stored(db, "once")
     assert kept(db, schema.claims) == [(2, 2), (2, 0)]
-    assert kept(db, schema.duplicates) == [(1, 1), (1, 0)]
+    assert kept(db, schema.sightings) == [(3, 3), (3, 0)]
     expected, found = read(twice, "key of "), read(once)
     assert found == expected
     assert all(expected.values()), "none is empty"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from stored import store
 
 from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.namespaces import choose_namespace
@@ -33,15 +32,6 @@ def test_a_scheme_that_does_not_say_its_width_has_that_of_what_is_stored(index) 
     index.claim("a text", key="1")
     found = choose_namespace(index.database, None)
     assert found.bits == 32
-    (row,) = read_stored(found, limit=9)
-    assert len(row.fingerprint) == 4
-
-
-def test_the_width_is_known_where_duplicates_alone_are_left(index) -> None:
-    claimed = index.claim("a text", key="1")
-    assert store(index, "another", "2").kind == "duplicate"
-    index.release(claimed)
-    assert choose_namespace(index.database, None).bits == 32
 
 
 def test_an_empty_namespace_of_an_unknown_width_can_be_looked_at(index) -> None:

@@ -55,8 +55,6 @@ def drawn(index: Index, rng: random.Random, elsewhere: float) -> Document:
         key=f"{url}#{rng.randrange(2)}",
         url=url,
         facts=Facts.of(values),
-        token=rng.getrandbits(60),
-        download=1 + rng.getrandbits(40),
         **more,
     )
 
@@ -66,7 +64,8 @@ def told(verdict: Verdict) -> tuple[Any, ...]:
     match: Match | None = verdict.match
     claim = verdict.claim and (verdict.claim.id, verdict.claim.origin)
     found = match and (match.claim, match.differs, match.jaccard, match.estimated, match.group)
-    return verdict.kind, verdict.status, verdict.differs, claim, found, len(verdict.outdated)
+    before = verdict.before and verdict.before.id
+    return verdict.kind, verdict.status, verdict.differs, claim, found, before, verdict.replaces
 
 
 def visits(url: str, rule: Rule, elsewhere: float) -> list[tuple[Any, ...]]:

@@ -5,53 +5,56 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from claims import article, remember, rows
+from claims import article, leave_out, remember, rows
 from servers import ENGINES
 from sqlalchemy import select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.index.verdict import LeftOut
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 
-def test_a_duplicate_is_an_orphan_once_its_claim_is_released(db: Database) -> None:
+def test_a_copy_is_an_orphan_once_its_claim_is_released(db: Database) -> None:
     index = Index(db)
     first = index.claim(article(0), key="a")
-    match = index.claim(article(0), key="b").match
-    remember(index, 1, match)
+    for number in range(2):
+        remember(index, number)
+    others = remember(index, 2, seed=1)
+    assert others.match is not None
+    row = schema.sightings.c
+    orphans = select(row.key).where(row.orphaned, row.action == "drop").order_by(row.id)
 
-    def orphans() -> list[bool]:
-        return db.read(
-            lambda connection: list(
-                connection.scalars(
-                    select(schema.duplicates.c.orphaned).order_by(schema.duplicates.c.id)
-                )
-            )
-        )
+    def read() -> list[str]:
+        return db.read(lambda connection: list(connection.scalars(orphans)))
 
-    assert orphans() == [False]
+    assert read() == []
     index.release(first)
-    assert orphans() == [True]
-    remember(index, 2, match)
-    assert orphans() == [True, True], "its claim was gone before it was remembered"
+    assert read() == ["copy 0", "copy 1"]
 
 
-def test_kept_items_stay_within_their_budget(db: Database) -> None:
+def test_an_item_is_an_orphan_if_its_claim_was_released_before_it_was_left_out(
+    db: Database,
+) -> None:
+    index = Index(db)
+    first = index.claim(article(0), key="a")
+    copy = index.claim(article(0), key="copy")
+    index.release(first)
+    index.execute(left_out=[LeftOut(copy, "drop", b"item", "dict")])
+    kept = select(schema.sightings.c.orphaned).where(schema.sightings.c.item.is_not(None))
+    assert db.read(lambda connection: connection.scalar(kept))
+
+
+def test_items_stay_within_their_budget(db: Database) -> None:
     index = Index(db, item_budget=10_000)
-    match = remember(index, 0)
-    for number in range(1, 40):
-        remember(index, number, match)
-    kept = db.read(
-        lambda connection: connection.execute(
-            select(schema.duplicates.c.key, schema.duplicates.c.item).order_by(
-                schema.duplicates.c.id
-            )
-        ).all()
-    )
-    with_item = [row.key for row in kept if row.item is not None]
+    for number in range(40):
+        remember(index, number)
+    row = schema.sightings.c
+    query = select(row.key, row.item).where(row.action == "drop").order_by(row.id)
+    kept = db.read(lambda connection: connection.execute(query).all())
+    with_item = [one.key for one in kept if one.item is not None]
     assert len(kept) == 40, "what was dropped is known, even where the item is not kept"
     assert 5 <= len(with_item) <= 10
     assert "copy 39" in with_item
@@ -60,15 +63,15 @@ def test_kept_items_stay_within_their_budget(db: Database) -> None:
 
 def texts_kept(db: Database) -> tuple[set[int], int]:
     def look(connection: Any) -> tuple[set[int], int]:
-        found = connection.execute(select(schema.texts.c.claim, schema.texts.c.text)).all()
-        return {row.claim for row in found}, sum(len(row.text) for row in found)
+        found = connection.execute(select(schema.texts.c.id, schema.texts.c.text)).all()
+        return {row.id for row in found}, sum(len(row.text) for row in found)
 
     return db.read(look)
 
 
 def test_of_kept_texts_the_oldest_make_room(db: Database) -> None:
     index = Index(db, text_budget=20_000)
-    remember(index, 1, index.claim(article(0), key="b").match or match_of(index))
+    remember(index, 1)
     claims = []
     for number in range(1, 100):
         claims.append(index.claim(article(number), key=str(number)).claim.id)
@@ -85,13 +88,14 @@ def test_no_text_is_kept_without_a_budget(db: Database) -> None:
     assert rows(db, schema.texts) == 0
 
 
-def keep(index: Index, number: int, match: Any, url: str, size: int = 1000, **more: Any) -> None:
-    document = index.document(article(0), key=f"{url} {number}", url=url, **more)
-    index.execute(duplicates=[Duplicate(document, match, "drop", b"x" * size, "dict")])
+def keep(index: Index, number: int, seed: int, url: str, size: int = 1000) -> None:
+    """Drop a copy of an article."""
+    copy = index.document(article(seed), key=f"{url} {number}", url=url)
+    assert leave_out(index, copy, b"x" * size).kind == "duplicate"
 
 
 def items_kept(db: Database) -> list[str]:
-    row = schema.duplicates.c
+    row = schema.sightings.c
     query = select(row.url).where(row.item.is_not(None)).order_by(row.id)
     return db.read(lambda connection: list(connection.scalars(query)))
 
@@ -101,23 +105,18 @@ def booked(db: Database) -> tuple[int, int]:
     return tuple(db.read(lambda connection: connection.execute(query).one()))
 
 
-def match_of(index: Index, url: str = "") -> Any:
-    index.confirm(index.claim(article(0), key="a", url=url))
-    return index.claim(article(0), key="b", url=url).match
-
-
 def test_of_quarantined_items_the_oldest_go_first_and_orphans_last(db: Database) -> None:
     index = Index(db, item_budget=10_000)
-    match = match_of(index)
+    index.confirm(index.claim(article(0), key="a"))
     lost = index.claim(article(7), key="lost")
-    of_lost = index.claim(article(7), key="lost's copy").match
     for number in range(3):
-        keep(index, number, of_lost, "http://orphan.test/", size=1500)
+        keep(index, number, 7, "http://orphan.test/", size=1500)
+    last = index.claim(article(7), key="last")
     index.release(lost)
     for number in range(4):
-        keep(index, number, match, f"http://near.test/{number}", size=1200)
+        keep(index, number, 0, f"http://near.test/{number}", size=1200)
     # 9,300 bytes; 3,000 more make 3,300 to go.
-    keep(index, 4, match, "http://near.test/4", size=3000)
+    keep(index, 4, 0, "http://near.test/4", size=3000)
     assert items_kept(db) == ["http://orphan.test/"] * 3 + [
         "http://near.test/3",
         "http://near.test/4",
@@ -126,8 +125,8 @@ def test_of_quarantined_items_the_oldest_go_first_and_orphans_last(db: Database)
         index.lookup.counts["quarantine/pushed_out"],
         index.lookup.counts["quarantine/orphans_pushed_out"],
     ) == (3, 0)
-    keep(index, 9, of_lost, "http://orphan.test/", size=9000)
-    assert items_kept(db) == ["http://orphan.test/"]
+    index.execute(left_out=[LeftOut(last, "drop", b"x" * 9000, "dict")])
+    assert len(items_kept(db)) == 1
     assert index.lookup.counts["quarantine/orphans_pushed_out"] == 3
     assert booked(db)[0] == 9000
 
@@ -137,18 +136,16 @@ def test_what_was_dropped_against_a_dead_run_is_an_orphan_before_its_claims_are_
 ) -> None:
     dead, index = Index(db), Index(db, item_budget=6000)
     dead.confirm(dead.claim(article(0), key="a"))
-    of_dead = index.claim(article(0), key="b").match
     for number in range(3):
-        keep(index, number, of_dead, "http://orphan.test/")
+        keep(index, number, 0, "http://orphan.test/")
     index.confirm(index.claim(article(5), key="5"))
-    match = index.claim(article(5), key="6").match
     runs = schema.runs
     invalidated = (
         update(runs).where(runs.c.id == dead.run.id).values(invalidated=schema.Invalidated.ALL)
     )
     db.transact(lambda connection: connection.execute(invalidated))
     for number in range(20):
-        keep(index, number, match, "http://other.test/")
+        keep(index, number, 5, "http://other.test/")
     assert items_kept(db).count("http://orphan.test/") == 3
 
 

@@ -8,15 +8,11 @@ from typing import Any
 import pytest
 from claims import article
 from servers import ENGINES
-from sqlalchemy import select
 
-from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index import decide, similarity_cache
 from scrapy_simhash.index.decide import NOT_COMPARED, TEXTS
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.upkeep import reset_namespace
-from scrapy_simhash.index.verdict import Duplicate
 from scrapy_simhash.item.facts import Facts
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -77,7 +73,7 @@ def test_while_texts_are_compared_others_write(db: Database) -> None:
         def write() -> None:
             for one in (same, other):
                 number = len(kinds)
-                kinds.append(one.claim(article(number + 1), key=str(number)).kind)
+                kinds.append(one.claim(article(number + 1), key=f"other {number}").kind)
 
         index.lookup.similarities._note_work = write
         (verdict,) = index.execute(documents(index, range(3, 4)))
@@ -172,29 +168,3 @@ def test_state_is_looked_for_where_a_difference_would_keep_a_copy(
         )
     assert verdict.kind == "duplicate"
     assert bool(read) == is_read
-
-
-@on_sqlite
-def test_a_claim_of_an_earlier_namespace_is_not_that_of_its_number(db: Database) -> None:
-    """Whatever the clocks say."""
-    index = Index(db)
-    index.claim(article(1), key="a")
-    document = index.document(article(1), key="b")
-    match = index.execute([document])[0].match
-    for clock in (-3600.0, 7200.0):
-        reset_namespace(db, "default")
-        db._offset += clock
-        index = Index(db)
-        index.claim(article(2), key="other")
-        index.execute(duplicates=[Duplicate(document, match, "drop")])
-        assert orphans(db) == [True]
-        index.claim(article(1), key="a")
-        own = index.execute([document])[0].match
-        index.execute(duplicates=[Duplicate(document, own, "drop")])
-        assert orphans(db) == [True, False]
-
-
-def orphans(db: Database) -> list[bool]:
-    row = schema.duplicates.c
-    found = select(row.orphaned).order_by(row.id)
-    return db.read(lambda connection: list(connection.scalars(found)))

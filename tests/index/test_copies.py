@@ -9,10 +9,10 @@ from claims import article
 from decided import facts_of
 from servers import ENGINES, cleared_database
 
-from scrapy_simhash.index import queries
+from scrapy_simhash.index import sightings
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.verdict import Document, Duplicate
+from scrapy_simhash.index.verdict import Document
 
 TEXT, OTHER_TEXT = article(1), article(2)
 
@@ -26,11 +26,8 @@ def document(index: Index, url: str, title: str, text: str = TEXT) -> Document:
     return index.document(text, key=url, url=url, facts=facts_of({"title": title}))
 
 
-def claim(index: Index, url: str, title: str, *, text: str = TEXT, recorded: bool = True) -> str:
-    made = document(index, url, title, text)
-    (verdict,) = index.execute(claims=[made])
-    if verdict.kind == "duplicate" and recorded:
-        index.execute(duplicates=[Duplicate(made, verdict.match, "drop")])
+def claim(index: Index, url: str, title: str, *, text: str = TEXT) -> str:
+    (verdict,) = index.execute(claims=[document(index, url, title, text)])
     index.confirm(verdict)
     return verdict.kind
 
@@ -48,8 +45,8 @@ def test_a_later_process_knows_what_was_dropped(url: str, known: str | None) -> 
 def test_many_copies_of_one_item_do_not_hide_those_of_another(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "COPIES", 3)
-    monkeypatch.setattr(queries, "copies", queries.copies.limit(3))
+    monkeypatch.setattr(sightings, "COPIES", 3)
+    monkeypatch.setattr(sightings, "copies", sightings.copies.limit(3))
     with Index(url) as index:
         for text, place, title in (
             (OTHER_TEXT, "a.com/original", "A report"),
@@ -65,13 +62,13 @@ def test_many_copies_of_one_item_do_not_hide_those_of_another(
         assert [verdict.kind for verdict in verdicts] == ["duplicate", "unique"]
 
 
-def test_in_one_process_it_need_not_be_recorded_yet(url: str) -> None:
+def test_in_one_batch_it_counts_too(url: str) -> None:
     with Index(url) as index:
-        kinds = [
-            claim(index, f"http://{page}", title, recorded=False)
-            for page, title in (("a.com/", "x"), ("b.com/1", "y"), ("b.com/2", "z"))
-        ]
-    assert kinds == ["unique", "duplicate", "unique"]
+        pages = (("a.com/", "x"), ("b.com/1", "y"), ("b.com/2", "z"))
+        verdicts = index.execute(
+            claims=[document(index, f"http://{page}", title) for page, title in pages]
+        )
+    assert [verdict.kind for verdict in verdicts] == ["unique", "duplicate", "unique"]
 
 
 def test_another_url_of_a_copy_is_no_second_item(url: str) -> None:

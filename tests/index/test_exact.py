@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import pytest
-from claims import BITS, article, assert_no_trace, edited, rows
+from claims import BITS, article, assert_no_trace, edited, leave_out, rows
 from servers import ENGINES
 from sqlalchemy import select
 
@@ -15,9 +15,9 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.upkeep import expire_claims
-from scrapy_simhash.index.verdict import Document, Duplicate, Verdict
+from scrapy_simhash.index.verdict import Document, Verdict
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.scheme import Sketch
@@ -36,13 +36,12 @@ def digest(number: int) -> int:
     return random.Random(f"digest {number}").getrandbits(BITS)
 
 
-def row(number: int, page: str = "", key: str = "", download: int = 1) -> Document:
+def row(number: int, page: str = "", key: str = "") -> Document:
     """A row of a table, identified by its content; some name their page."""
     content = digest(number) ^ digest(hash(page)) if page else digest(number)
     return Document(
         Sketch(content, 0, None),
         key or f"row {number}",
-        download=download,
         facts=Facts(),
         exact=True,
     )
@@ -96,13 +95,14 @@ def test_a_text_of_the_same_fingerprint_is_not_equal_to_one(open_: Callable[...,
 
 
 def test_a_later_visit_passes_one_of_each_and_claims_nothing(open_: Callable[..., Index]) -> None:
-    index = open_()
-    index.confirm(*ask(index, row(1), row(2), row(1)))
-    again = ask(index, row(2, download=2), row(1, download=2), row(1, download=2))
-    assert [verdict.kind for verdict in again] == ["same", "same", "duplicate"]
-    assert [verdict.claim for verdict in again] == [None] * 3
-    assert kinds(index, row(2, download=2)) == ["duplicate"]
-    assert len(index) == 2
+    with open_(rule=Rule(known="pass")) as index:
+        index.confirm(*ask(index, row(1), row(2), row(1)))
+    with open_(rule=Rule(known="pass")) as index:
+        again = ask(index, row(2), row(1), row(1))
+        assert [verdict.status for verdict in again] == ["unchanged"] * 3
+        assert [verdict.claim is not None for verdict in again] == [True, True, False]
+        assert ask(index, row(2))[0].claim is None
+        assert len(index) == 2
 
 
 def test_a_released_one_leaves_no_trace(open_: Callable[..., Index]) -> None:
@@ -110,7 +110,7 @@ def test_a_released_one_leaves_no_trace(open_: Callable[..., Index]) -> None:
     first, second = ask(index, row(1), row(2))
     index.release(first)
     assert kinds(index, row(2, key="b")) == ["duplicate"]
-    (again,) = ask(index, row(1, key="b"))
+    (again,) = ask(index, row(1, key="c"))
     assert again.kind == "unique"
     index.release(again, second)
     assert_no_trace(index.database)
@@ -128,39 +128,20 @@ def test_one_that_was_lost_before_it_was_confirmed_is_claimed_again(
     assert rows(index.database, schema.keys) == len(index) == 1
 
 
-def test_what_a_dead_run_did_not_store_is_still_claimed_by_who_stored_it(db: Database) -> None:
+def test_what_a_dead_run_did_not_store_is_stored_by_the_next_one(db: Database) -> None:
     dead, alive = Index(db, run=Run.open(db)), Index(db, run=Run.open(db))
     ask(dead, row(1))
-    alive.confirm(*ask(alive, row(1, download=2)))
     dead.run.close(settled=False, reason="killed")
-    assert kinds(alive, row(1, key="b", download=2)) == ["duplicate"]
-
-
-def test_those_not_seen_again_expire(open_: Callable[..., Index]) -> None:
-    index = open_()
-    database, now = index.database, index.database.now()
-    index.confirm(*ask(index, row(1), row(2)))
-    try:
-        database.now = lambda: now + 1000  # type: ignore[method-assign]
-        assert kinds(index, row(2, download=2)) == ["same"]
-        assert expire_claims(index, now + 500) == 1
-    finally:
-        del database.now
-    assert kinds(index, row(1, key="b", download=2), row(2, key="b", download=2)) == [
-        "unique",
-        "duplicate",
-    ]
+    assert kinds(alive, row(1, key="b"), row(1)) == ["unique", "duplicate"]
 
 
 def test_a_duplicate_is_remembered_as_what_it_is(open_: Callable[..., Index]) -> None:
     index = open_()
     ask(index, row(1))
-    copy = row(1, key="b")
-    (verdict,) = ask(index, copy)
-    index.execute(duplicates=[Duplicate(copy, verdict.match, "drop", b"{}", "dict")])
-    stored = index.database.read(lambda c: c.execute(select(schema.duplicates)).one())
+    leave_out(index, row(1, key="b"))
+    copies = select(schema.sightings).where(schema.sightings.c.status == "copy")
+    stored = index.database.read(lambda connection: connection.execute(copies).one())
     assert (stored.compared_by, stored.distance, stored.similarity) == (ComparedBy.EXACT, 0, 1)
-    assert stored.minhash is None
 
 
 def test_hot_keys_shared_by_all_hide_none(db: Database) -> None:
@@ -182,7 +163,7 @@ def test_more_equal_ones_than_make_a_hot_key_are_all_found(db: Database) -> None
     index = Index(db)
     pages = [f"/{number}" for number in range(HOT_KEY + 40)]
     for start in range(0, len(pages), 20):
-        index.confirm(*ask(index, *(row(1, page) for page in pages[start : start + 20])))
+        index.confirm(*ask(index, *(row(1, page, page) for page in pages[start : start + 20])))
     assert len(index) == len(pages)
-    assert kinds(index, *(row(1, page, download=2) for page in pages[::7])) == ["same"] * 20
-    assert kinds(index, row(1, pages[-1])) == ["duplicate"]
+    copies = ask(index, *(row(1, page, f"copy of {page}") for page in pages[::7]))
+    assert [copy.match.key for copy in copies] == pages[::7]

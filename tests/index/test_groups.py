@@ -20,8 +20,8 @@ def index(request: Any, tmp_path: Path) -> Iterator[Index]:
         yield opened
 
 
-def document(index: Index, text: str, key: str, download: int) -> Document:
-    return Document(index.scheme.sketch(text), key, download=download, text=text)
+def document(index: Index, text: str, key: str) -> Document:
+    return Document(index.scheme.sketch(text), key, text=text)
 
 
 def twice(text: str) -> str:
@@ -31,14 +31,14 @@ def twice(text: str) -> str:
 @pytest.mark.parametrize("together", [True, False])
 def test_versions_and_their_copies_are_of_the_first_one(index: Index, together: bool) -> None:
     text = article(1)
-    first = index.execute(claims=[document(index, text, "a", 1)])
+    first = index.execute(claims=[document(index, text, "a")])
     index.confirm(*first)
     asked = [
-        document(index, edited(text), "a", 2),
-        document(index, edited(text), "copy", 3),
-        document(index, twice(text), "a", 4),
-        document(index, twice(text), "other copy", 5),
-        document(index, article(2), "other", 6),
+        document(index, edited(text), "a"),
+        document(index, edited(text), "copy"),
+        document(index, twice(text), "a"),
+        document(index, twice(text), "other copy"),
+        document(index, article(2), "other"),
     ]
     parts = [asked] if together else [[one] for one in asked]
     verdicts = [verdict for part in parts for verdict in index.execute(claims=part)]
@@ -50,23 +50,22 @@ def test_versions_and_their_copies_are_of_the_first_one(index: Index, together: 
 
 def test_who_makes_a_claim_again_makes_it_in_its_group(index: Index) -> None:
     """Somebody took this run for dead, and released what it had claimed."""
-    text = article(1)
-    (first,) = index.execute(claims=[document(index, text, "a", 1)])
+    (first,) = index.execute(claims=[document(index, article(1), "a")])
     index.confirm(first)
-    (second,) = index.execute(claims=[document(index, edited(text), "a", 2)])
+    (second,) = index.execute(claims=[document(index, article(2), "a")])
     index.release(second)
     index.confirm(second)
     index.release(first)
-    (copy,) = index.execute(claims=[document(index, edited(text), "copy", 3)])
+    (copy,) = index.execute(claims=[document(index, article(2), "copy")])
     assert (copy.kind, copy.match.claim) == ("duplicate", second.claim.id)
     assert copy.group == first.group
 
 
 def test_a_similar_text_with_other_facts_is_a_group_of_its_own(index: Index) -> None:
-    documents = [document(index, article(1), str(number), number) for number in (1, 2)]
-    for number, one in enumerate(documents):
-        # Two things that one page lists.
-        one.listing, one.download = 7, number
+    documents = [document(index, article(1), str(number)) for number in (1, 2)]
+    for one in documents:
+        # Two items that one page lists.
+        one.listing = 7
     first, second = index.execute(claims=documents)
     assert (second.kind, second.differs) == ("unique", "(address)")
     assert second.match.group == first.group != second.group

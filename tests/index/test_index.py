@@ -7,11 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from claims import BITS, article, assert_no_trace, edited
+from claims import BITS, article, assert_no_trace, edited, rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from servers import ENGINES
 
+from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import FingerprintMismatch
 from scrapy_simhash.index.index import Index
@@ -100,6 +101,18 @@ def test_nearest_of_a_text(db: Database) -> None:
     assert index.nearest("") == []
 
 
+@pytest.mark.parametrize("text", [article(1), edited(article(1))])
+def test_what_is_asked_again_and_again_takes_no_more_room(db: Database, text: str) -> None:
+    first = Index(db)
+    first.confirm(first.claim(article(1), key="a"))
+    for _ in range(5):
+        with Index(db) as index:
+            assert index.claim(text, key="a").kind == "same"
+            assert index.claim(text, key="copy").kind in {"duplicate", "same"}
+    assert rows(db, schema.claims) == 1
+    assert rows(db, schema.sightings) == 3
+
+
 # Distances
 
 
@@ -113,8 +126,8 @@ def test_every_pair_within_the_distance_is_found(blocks: Callable[..., Index]) -
         given_ = [base ^ sum(1 << bit for bit in bits) for base, bits in drawn]
         index = blocks(rule=Rule(distance=k))
         kept: list[int] = []
-        for fingerprint in given_:
-            verdict = index.claim(fingerprint, key=str(len(kept)))
+        for number, fingerprint in enumerate(given_):
+            verdict = index.claim(fingerprint, key=str(number))
             least = min(((fingerprint ^ other).bit_count() for other in kept), default=129)
             assert (verdict.kind == "duplicate") == (least <= k)
             if verdict.match:

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from claims import article, claim_version, edited, rows
+from claims import article, leave_out
 from servers import ENGINES
 from sqlalchemy import update
 
@@ -19,8 +19,8 @@ from scrapy_simhash.history.namespaces import choose_namespace, read_runs
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.upkeep import expire_duplicates
-from scrapy_simhash.index.verdict import Document, Duplicate
+from scrapy_simhash.index.upkeep import expire
+from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.scheme import Sketch
 
@@ -46,33 +46,29 @@ def test_those_that_pend_or_all_of_them_count_no_more(db: Database) -> None:
     assert len(other) == 4
     invalidated(db, run, schema.Invalidated.PENDING)
     assert len(other) == 1
-    assert [other.claim(article(n), key="x").kind for n in (0, 9)] == ["unique", "duplicate"]
+    assert [other.claim(article(n), key=f"x {n}").kind for n in (0, 9)] == ["unique", "duplicate"]
     invalidated(db, run)
     assert len(other) == 1, "the one of the other run"
     assert other.claim(article(9), key="y").kind == "unique"
 
 
-def test_nobody_is_a_version_of_what_counts_no_more(db: Database) -> None:
-    run, index = Run.open(db), Index(db)
-    old = claim_version(index, article(1), download=1)
-    index.confirm(old)
-    newer = claim_version(Index(db, run=run), edited(article(1)), download=2)
-    assert newer.kind == "same"
+@pytest.mark.parametrize("known", ["pass", "drop"])
+def test_nobody_is_a_version_of_what_counts_no_more(db: Database, known: Any) -> None:
+    """What the last visit that counts was shown is what an item is compared with."""
+    rule = Rule(known=known)
+    with Index(db, rule=rule) as index:
+        index.confirm(index.claim(article(1), key="a"))
+    run = Run.open(db)
+    dead = Index(db, run=run, rule=rule)
+    changed = dead.claim(article(2), key="a")
+    dead.confirm(changed, dead.claim(article(3), key="b"))
+    assert changed.status == "changed"
     invalidated(db, run)
-    again = claim_version(index, article(1), download=3)
-    assert (again.kind, again.claim) == ("same", None)
-    assert again.match.claim == old.claim.id
-
-
-def test_nothing_is_dropped_as_the_same_as_what_counts_no_more(db: Database) -> None:
-    """The newest claim of an identity is read even where no key leads to it."""
-    run, index = Run.open(db), Index(db, rule=Rule(known="drop"))
-    dead = Index(db, run=run)
-    dead.confirm(claim_version(dead, article(1), download=1))
-    assert claim_version(index, article(1), download=2).claim is None
-    invalidated(db, run)
-    again = claim_version(index, article(1), download=3)
-    assert (again.kind, again.claim is not None) == ("unique", True)
+    run.abandon()
+    with Index(db, rule=rule) as index:
+        told = [index.claim(article(seed), key=key) for seed, key in ((1, "a"), (3, "b"))]
+        assert [one.status for one in told] == ["unchanged", "new"]
+        assert told[1].claim is not None
 
 
 def test_the_nearest_are_those_that_count(db: Database) -> None:
@@ -127,8 +123,7 @@ def fill(db: Database, run: Run) -> tuple[Index, Any]:
     dead, index = Index(db, run=run), Index(db)
     dead.confirm(*dead.execute([dead.document(article(1), key="a", url="http://a.test/1")]))
     copy = index.document(article(1), key="b", url="http://b.test/1")
-    match = index.execute([copy])[0].match
-    index.execute(duplicates=[Duplicate(copy, match, "drop", b"item", "dict")])
+    leave_out(index, copy)
     return index, choose_namespace(db, None)
 
 
@@ -144,7 +139,7 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
     assert [item for _, item, _ in read_items(namespace, orphans)] == [b"item"]
     (drop,) = read_newest(namespace)
     assert (drop.is_orphan, drop.original, drop.first_seen) == (True, "http://a.test/1", None)
-    assert [(each.claims, each.orphans) for each in read_runs(namespace)] == [(0, 1)]
+    assert [(each.claims, each.orphans) for each in read_runs(namespace)] == [(0, 1), (0, 0)]
     assert count(namespace, "created") == {}
     assert len(read_stored(namespace, limit=10)) == 1, "the dropped one"
     assert read_page(namespace, "http://a.test/1", []).claims == []
@@ -152,7 +147,7 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
 
 def test_an_orphan_of_a_dead_run_does_not_expire(db: Database) -> None:
     run = Run.open(db)
-    index, _ = fill(db, run)
+    index, namespace = fill(db, run)
     invalidated(db, run)
-    assert expire_duplicates(index, db.now() + 1000) == 0
-    assert rows(db, schema.duplicates) == 1
+    assert expire(index, db.now() + 1000)[1] == 0
+    assert len(choose_drops(namespace, orphans=True)) == 1

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 from claims import BITS, article, assert_no_trace, edited, flipped, rows
 from servers import ENGINES
-from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
@@ -22,7 +20,7 @@ from scrapy_simhash.simhash.scheme import Sketch
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 
-def same_template(db: Database, pages: int) -> tuple[Index, list[Document]]:
+def same_template(db: Database, pages: int) -> tuple[Index, list[Document], list[Verdict]]:
     """Pages that share every band although nothing else is alike about them."""
     index = Index(db)
     shingles = index.scheme.sketch(article(0)).shingles
@@ -31,13 +29,16 @@ def same_template(db: Database, pages: int) -> tuple[Index, list[Document]]:
         Document(Sketch(rng.getrandbits(BITS), 119, shingles), f"page {number}")
         for number in range(pages)
     ]
-    for start in range(0, pages, 10):
-        index.execute(claims=documents[start : start + 10])
-    return index, documents
+    verdicts = [
+        verdict
+        for start in range(0, pages, 10)
+        for verdict in index.execute(claims=documents[start : start + 10])
+    ]
+    return index, documents, verdicts
 
 
 def test_a_template_does_not_make_every_claim_read_all_of_its_pages(db: Database) -> None:
-    index, documents = same_template(db, HOT_KEY + 100)
+    index, documents, _ = same_template(db, HOT_KEY + 100)
     assert len(index) == len(documents)
     most = HOT_KEY + 10
     assert rows(db, schema.keys) <= most * index.lookup.keys.slots + len(documents)
@@ -48,7 +49,7 @@ def test_a_template_does_not_make_every_claim_read_all_of_its_pages(db: Database
 
 
 def test_an_exact_copy_of_a_page_with_hot_keys_is_found(db: Database) -> None:
-    index, documents = same_template(db, HOT_KEY + 60)
+    index, documents, _ = same_template(db, HOT_KEY + 60)
     for number in (0, HOT_KEY - 1, HOT_KEY + 20, HOT_KEY + 59):
         copy = Document(documents[number].sketch, f"copy {number}")
         verdict = index.execute(claims=[copy])[0]
@@ -57,19 +58,14 @@ def test_an_exact_copy_of_a_page_with_hot_keys_is_found(db: Database) -> None:
 
 
 def test_a_released_page_with_hot_keys_leaves_no_trace(db: Database) -> None:
-    index, documents = same_template(db, HOT_KEY + 20)
-    shared_bands = [Verdict("unique", claim=row) for row in stored_claims(db)]
-    index.execute(release=shared_bands)
+    index, documents, verdicts = same_template(db, HOT_KEY + 20)
+    index.release(*verdicts)
     assert_no_trace(db)
     assert index.execute(claims=documents[-1:])[0].kind == "unique"
 
 
-def stored_claims(db: Database) -> list[Any]:
-    return db.read(lambda connection: list(connection.execute(select(schema.claims))))
-
-
 def test_a_page_with_one_band_of_its_own_is_still_found_among_hot_keys(db: Database) -> None:
-    index, _ = same_template(db, HOT_KEY + 20)
+    index, *_ = same_template(db, HOT_KEY + 20)
     own = f"{article(0)} {article(1, 25)}"
     assert index.claim(own, key="own").kind == "unique"
     assert index.lookup.counts["index/hot_keys"] > index.lookup.counts["index/exact_only"]

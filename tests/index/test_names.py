@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from claims import article
+from claims import article, leave_out
 from decided import facts_of
 from servers import ENGINES
 from sqlalchemy import select
@@ -15,7 +15,6 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import Duplicate
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
@@ -49,26 +48,21 @@ def test_what_strangers_name_is_claimed_dropped_and_kept_like_anything(
 
     first, copy, kept = claimed("first", "1"), claimed("copy", "1"), claimed("kept", "2")
     index.confirm(*index.execute(claims=[first]))
-    (dropped,) = index.execute(claims=[copy])
-    assert dropped.kind == "duplicate"
-    assert dropped.match is not None
-    index.execute(duplicates=[Duplicate(copy, dropped.match, "drop", b"item", odd)])
+    assert leave_out(index, copy, item_type=odd).kind == "duplicate"
     (other,) = index.execute(claims=[kept])
     assert (other.kind, other.differs) == ("unique", odd)
     (again,) = index.execute(claims=[claimed("first", "1")])
     assert again.match is not None
     assert (again.match.url, again.match.key) == (storable(copy.url), storable(first.key))
-    kinds = db.read(
-        lambda connection: list(connection.scalars(select(schema.duplicates.c.item_type)))
-    )
-    assert kinds == [storable(odd, 255)]
-    differing = select(schema.claims.c.differs).where(schema.claims.c.differs.is_not(None))
-    assert db.read(lambda connection: list(connection.scalars(differing))) == [storable(odd, 255)]
+    for column in (schema.sightings.c.item_type, schema.claims.c.differs):
+        named = select(column).where(column.is_not(None))
+        found = db.read(lambda connection, named=named: list(connection.scalars(named)))
+        assert found == [storable(odd, 255)]
 
 
 def test_identities_that_are_stored_alike_are_two(db: Database) -> None:
     index = Index(db)
-    one, other = (index.document(article(1), key=key, download=1) for key in ("a\ud800", "a\ud801"))
+    one, other = (index.document(article(1), key=key) for key in ("a\ud800", "a\ud801"))
     index.confirm(*index.execute(claims=[one]))
     assert [verdict.kind for verdict in index.execute(claims=[other])] == ["duplicate"]
 

@@ -9,7 +9,7 @@ import signal
 from typing import Any
 
 import pytest
-from claims import rows
+from claims import leave_out, rows
 from servers import ENGINES
 from sqlalchemy import select
 
@@ -21,7 +21,6 @@ from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, Recovery
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import Duplicate
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
@@ -68,8 +67,8 @@ def deleted(run: Run) -> int:
     return run.recovery.claims
 
 
-def kind(index: Index, text: str, key: str = "other") -> str:
-    return index.claim(text, key=key).kind
+def kind(index: Index, text: str, key: str = "") -> str:
+    return index.claim(text, key=key or text).kind
 
 
 def test_what_a_dead_process_left_counts_no_more_and_is_deleted(db: Database) -> None:
@@ -145,7 +144,7 @@ def test_a_run_on_another_host_is_dead_once_it_was_silent(db: Database, silence:
     index = crashed(db, host="elsewhere", heartbeat=db.now() - silence)
     run, is_dead = Run.open(db), abs(silence) > LEASE
     assert run.recovery.runs == [], "not at once"
-    assert run.epoch == (run.id if is_dead else index.run.id)
+    assert run.visit == (run.id if is_dead else index.run.id)
     run.recovery.look(elsewhere=True)
     assert run.recovery.runs == [index.run.id] * is_dead
     assert len(index) == (0 if is_dead else 2)
@@ -163,7 +162,7 @@ def test_a_run_that_was_silent_itself_takes_no_other_for_dead(
         assert run.recovery.runs == dead
 
 
-def test_runs_that_open_at_once_share_an_epoch_whichever_looks_first(
+def test_runs_that_open_at_once_share_a_visit_whichever_looks_first(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look, second = Recovery.look, []
@@ -177,12 +176,12 @@ def test_runs_that_open_at_once_share_an_epoch_whichever_looks_first(
     monkeypatch.setattr(Recovery, "look", open_another_first)
     first = Run.open(db)
     assert first.id < second[0].id
-    assert first.epoch == second[0].epoch
+    assert first.visit == second[0].visit
     third = Run.open(db)
-    assert third.epoch == first.epoch
+    assert third.visit == first.visit
     for run in (first, *second, third):
         run.close(settled=True, reason="finished")
-    assert Run.open(db).epoch > first.epoch
+    assert Run.open(db).visit > first.visit
 
 
 def test_a_run_whose_number_another_one_has_now_leaves_that_one_alone(
@@ -389,15 +388,14 @@ def test_a_run_that_never_closed_is_dead_though_its_process_lives(
 def test_what_was_dropped_against_a_dead_runs_claim_is_an_orphan(db: Database) -> None:
     living = Index(db, run=Run.open(db))
     index = crashed(db)
-    match = living.claim(OTHER, key="copy").match
-    assert match is not None
-    assert match.pending
-    document = living.document(OTHER, key="copy")
-    living.execute(duplicates=[Duplicate(document, match, "drop", b"item", "dict")])
+    verdict = leave_out(living, living.document(OTHER, key="copy"))
+    assert verdict.match is not None
+    assert verdict.match.pending
     run = Run.open(db)
     assert run.recovery.runs == [index.run.id]
     assert deleted(run) == 2
-    assert db.read(lambda connection: connection.scalar(select(schema.duplicates.c.orphaned)))
+    orphans = select(schema.sightings.c.key).where(schema.sightings.c.orphaned)
+    assert "copy" in db.read(lambda connection: connection.scalars(orphans).all())
 
 
 def test_a_run_that_was_taken_for_dead_can_still_confirm(db: Database) -> None:
@@ -456,12 +454,12 @@ def test_what_a_run_that_wakes_has_claimed_is_deleted_no_further(
 
 
 def test_who_is_silent_on_another_host_is_no_company(db: Database) -> None:
-    """Or a crawl after a dead one would be the same visit of the web."""
+    """Or a crawl after a dead one would be the same visit."""
     is_ignored, company = Run.open(db), Run.open(db)
     is_ignored.mark(host="elsewhere", heartbeat=db.now() - LEASE - 5)
-    company.mark(host="elsewhere", epoch=company.id)
+    company.mark(host="elsewhere", visit=company.id)
     run = Run.open(db)
-    assert run.epoch == company.id
+    assert run.visit == company.id
 
 
 def test_a_run_that_wakes_and_closes_keeps_what_is_left(db: Database) -> None:

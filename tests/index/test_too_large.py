@@ -8,22 +8,29 @@ import time
 import pytest
 from claims import article, rows
 from servers import ENGINES
+from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.index.verdict import LeftOut
 from scrapy_simhash.text.packed import TooLarge
 
 LARGE = random.Random(1).randbytes(17 << 20)
 
 
-def duplicate(index: Index, number: int, item: bytes) -> Duplicate:
+def left_out(index: Index, number: int, item: bytes) -> LeftOut:
     index.claim(article(0), key="a")
-    match = index.claim(article(0), key="b").match
-    assert match
-    return Duplicate(index.document(article(0), key=f"copy {number}"), match, "drop", item, "dict")
+    verdict = index.claim(article(0), key=f"copy {number}")
+    assert verdict.kind == "duplicate"
+    return LeftOut(verdict, "drop", item, "dict")
+
+
+def items_of(db: Database) -> int:
+    row = schema.sightings.c
+    query = select(func.count()).where(row.item.is_not(None))
+    return db.read(lambda connection: connection.scalar(query))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -52,19 +59,19 @@ def test_a_text_that_is_too_large_is_not_stored_and_its_document_is_claimed(db: 
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_duplicates_that_are_too_large_one_by_one_or_together_are_refused(
+def test_items_that_are_too_large_one_by_one_or_together_are_refused(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Index(db) as index:
-        copies = [duplicate(index, number, b"x" * 1000) for number in range(3)]
+        copies = [left_out(index, number, b"x" * 1100) for number in range(3)]
         monkeypatch.setattr("scrapy_simhash.index.claiming.LARGEST_ROW", 5000)
         with pytest.raises(TooLarge):
-            index.execute(duplicates=copies)
-        index.execute(duplicates=copies[:2])
+            index.execute(left_out=copies)
+        index.execute(left_out=copies[:2])
         db.connections.largest_row = 2000
         with pytest.raises(TooLarge):
-            index.execute(duplicates=copies[2:])
-        assert rows(db, schema.duplicates) == 2
+            index.execute(left_out=copies[2:])
+        assert items_of(db) == 2
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
@@ -91,13 +98,13 @@ def test_outcomes_that_are_refused_for_their_size_can_be_written_later(
 @pytest.mark.parametrize("engine", ["mariadb"])
 def test_the_limit_of_mariadb_is_known(db: Database) -> None:
     with Index(db) as index:
-        copy = duplicate(index, 0, LARGE)
+        copy = left_out(index, 0, LARGE)
         # Each byte escaped: what is allowed always fits.
-        fits = duplicate(index, 1, b"'" * (db.connections.largest_row // 2 - 1000))
+        fits = left_out(index, 1, b"'" * (db.connections.largest_row // 2 - 1000))
         with pytest.raises(TooLarge):
-            index.execute(duplicates=[copy])
-        index.execute(duplicates=[fits])
-        assert rows(db, schema.duplicates) == 1
+            index.execute(left_out=[copy])
+        index.execute(left_out=[fits])
+        assert items_of(db) == 1
 
 
 @pytest.mark.parametrize("engine", ["mariadb"])
@@ -105,11 +112,11 @@ def test_what_mariadb_refuses_for_its_size_is_told_apart_from_an_outage(db: Data
     """The limit may be lower on the way, or have been changed: the server hangs up."""
     db.connections.largest_row = 1 << 40
     with Index(db) as index:
-        copy = duplicate(index, 0, LARGE)
+        copy = left_out(index, 0, LARGE)
         verdict = index.claim(article(1), key="c")
         started = time.monotonic()
         with pytest.raises(TooLarge):
-            index.execute(duplicates=[copy], confirm=[verdict])
+            index.execute(left_out=[copy], confirm=[verdict])
         assert time.monotonic() - started < 5
         index.confirm(verdict)
         assert index.claim(article(1), key="d").kind == "duplicate"

@@ -22,11 +22,12 @@ from sqlalchemy import Select, Table, event, func, select, text
 from scrapy_simhash.db import schema, statements
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
+from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.journal import find_removed
+from scrapy_simhash.index.missing import find_missing
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import Document, Duplicate
+from scrapy_simhash.index.verdict import Document, LeftOut
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
@@ -68,54 +69,48 @@ def lost_connection(db: Database) -> Exception:
     return error
 
 
-def document(index: Index, text: str, key: str, download: int, value: str = "") -> Document:
-    sketch, facts = index.scheme.sketch(text), facts_of({"price": value} if value else {})
-    values = {"price": value}
-    return Document(sketch, key, f"http://{key}", download, text=text, facts=facts, values=values)
+def document(index: Index, text: str, key: str, value: str = "1.00") -> Document:
+    sketch, values = index.scheme.sketch(text), {"price": value}
+    return Document(sketch, key, f"http://{key}", text=text, facts=facts_of(values), values=values)
 
 
-def second_visit(
+def third_visit(
     db: Database, namespace: str, known: Any, numbers: Collection[int], *, arrives: bool
 ) -> tuple[Any, set[int]]:
     """What a transaction with all kinds of work answers and stores; and which answers were lost."""
     how: dict[str, Any] = {"namespace": namespace, "rule": Rule(known=known)}
+    for _ in range(2):
+        with Index(db, **how) as index:
+            pages = [document(index, article(n), f"a.com/{n}") for n in range(4)]
+            copies = [document(index, article(0), f"b.com/{n}") for n in range(2)]
+            verdicts = index.execute([*pages, *copies])
+            dropped = [one for one in verdicts if not one.claim]
+            index.confirm(*verdicts)
+            index.execute(left_out=[LeftOut(one, "drop", b"x") for one in dropped])
     with Index(db, **how) as index:
-        known_ones = [document(index, article(n), f"a.com/{n}", 10 + n, "1.00") for n in range(4)]
-        index.confirm(*index.execute(known_ones))
-        copies = [document(index, article(0), f"b.com/{n}", 20 + n, "1.00") for n in range(2)]
-        dropped = list(zip(copies, index.execute(copies), strict=True))
-        index.execute(duplicates=[Duplicate(one, two.match, "drop", b"x") for one, two in dropped])
-    with Index(db, **how) as index:
-        again = [document(index, article(n), f"a.com/{n}", 30 + n, "1.00") for n in range(2)]
-        met = index.execute(again)
-        copy = document(index, article(0), "b.com/0", 40, "1.00")
-        new = document(index, article(0), "b.com/9", 41, "1.00")
-        pending, confirmed, dropped_again, dropped_now = index.execute(
+        met = index.execute([document(index, article(n), f"a.com/{n}") for n in range(2)])
+        pending, confirmed, *copies = index.execute(
             [
-                document(index, article(7), "a.com/7", 42),
-                document(index, article(8), "a.com/8", 43),
-                *(copy, new),
+                document(index, article(7), "a.com/7"),
+                document(index, article(8), "a.com/8"),
+                document(index, article(0), "b.com/0"),
+                document(index, article(0), "b.com/9"),
             ]
         )
         claims = [
-            document(index, article(2), "a.com/2", 50, "2.00"),
-            document(index, edited(article(3)), "a.com/3", 51, "1.00"),
-            document(index, article(9), "a.com/9", 52, "5.00"),
-            document(index, article(9), "a.com/10", 53, "5.00"),
-            document(index, article(9), "a.com/11", 54, "6.00"),
-            document(index, article(1), "a.com/12", 55, "1.00"),
-        ]
-        duplicates = [
-            Duplicate(one, verdict.match, "drop", b"x", "dict")
-            for one, verdict in ((copy, dropped_again), (new, dropped_now))
-            if verdict.match
+            document(index, article(2), "a.com/2", "2.00"),
+            document(index, f"{edited(article(3))} and more", "a.com/3"),
+            document(index, article(9), "a.com/9", "5.00"),
+            document(index, article(9), "a.com/10", "5.00"),
+            document(index, article(9), "a.com/11", "6.00"),
+            document(index, article(1), "a.com/12"),
         ]
         with losing(db, numbers, arrives=arrives) as lost:
             verdicts = index.execute(
                 claims,
-                confirm=[one for one in (confirmed, *met) if one.claim],
+                confirm=[confirmed, *met],
                 release=[pending],
-                duplicates=duplicates,
+                left_out=[LeftOut(one, "drop", b"x", "dict") for one in copies],
             )
         told = [
             (one.kind, one.status, one.differs, one.claim and one.claim.id, dict(one.fields))
@@ -130,7 +125,7 @@ def second_visit(
     return (told, sizes, counts[-4:]), lost
 
 
-TABLES = [schema.claims, schema.keys, schema.duplicates, schema.texts, schema.changes]
+TABLES = [schema.claims, schema.keys, schema.sightings, schema.texts]
 
 
 def many(table: Table, namespace: int) -> Select[Any]:
@@ -142,12 +137,12 @@ def many(table: Table, namespace: int) -> Select[Any]:
 def test_whichever_answer_is_lost_the_work_is_done_once_and_its_verdicts_are_told(
     db: Database, known: Any, arrives: bool
 ) -> None:
-    whole, _ = second_visit(db, "whole", known, (), arrives=True)
+    whole, _ = third_visit(db, "whole", known, (), arrives=True)
     assert [kind for kind, *_ in whole[0]].count("unique") >= 2
     for number in count():
         # An answer alone, and the one behind it, too: that to the question for the token.
         for numbers in ({number}, {number, number + 1}):
-            made, lost = second_visit(db, f"{numbers}", known, numbers, arrives=arrives)
+            made, lost = third_visit(db, f"{numbers}", known, numbers, arrives=arrives)
             assert made == whole, numbers
         if not lost:
             break
@@ -160,9 +155,10 @@ def test_whichever_answer_is_lost_what_is_gone_is_noted_once(db: Database) -> No
             index.confirm(index.claim(article(1), key="a"))
         run = Run.open(db)
         with losing(db, {number}) as lost:
-            assert find_removed(db, index.id, run, everything=True) == 1
+            gone = find_missing(index, run, {identity_hash("a")}, everything=False)
+        assert gone == {"gone": 1}
         run.close(settled=True, reason="finished")
-        assert db.read(lambda one, here=index.id: one.scalar(many(schema.changes, here))) == 1
+        assert db.read(lambda one, here=index.id: one.scalar(many(schema.sightings, here))) == 2
         if not lost:
             break
     assert number > 3

@@ -41,11 +41,11 @@ NUMBERS = 5
 def visited(path: Path, *visits: dict[str, Any], **rule: Any) -> list[Verdict]:
     """The verdicts on a page, given what it has at each visit."""
     verdicts = []
-    for number, given in enumerate(visits, 1):
+    for given in visits:
         document = {"text": prose(1, 120), **given}
         with Index(f"sqlite:///{path}/index.db", rule=Rule(known="drop", **rule)) as index:
             sketch = index.scheme.sketch(document["text"])
-            verdicts += index.execute([Document(sketch, "a", download=number, **document)])
+            verdicts += index.execute([Document(sketch, "a", **document)])
             index.confirm(verdicts[-1])
     return verdicts
 

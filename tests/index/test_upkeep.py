@@ -3,118 +3,108 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from claims import article, assert_no_trace, claim_version, edited, remember, rows
+from claims import article, assert_no_trace, remember, rows
 from servers import ENGINES
 from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.upkeep import (
-    delete_outdated,
-    expire_changes,
-    expire_claims,
-    expire_duplicates,
-    reset_namespace,
-)
-from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.index.upkeep import expire, reset_namespace
+from scrapy_simhash.index.verdict import LeftOut
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 
-def test_claims_older_than_asked_expire_unless_they_were_seen_again(db: Database) -> None:
-    index = Index(db, run=Run.open(db))
-    now = db.now()
-    index.confirm(claim_version(index, article(1), key="old"))
-    index.confirm(claim_version(index, article(2), key="seen again"))
+@pytest.mark.parametrize("known", [None, "pass", "drop"])
+def test_what_was_not_met_since_expires(db: Database, known: Any) -> None:
+    rule, now = Rule(known=known), db.now()
+    with Index(db, rule=rule) as index:
+        index.confirm(*(index.claim(article(n), key=f"{n}") for n in (1, 2)))
     db.now = lambda: now + 1000  # type: ignore[method-assign]
-    assert claim_version(index, article(2), key="seen again", download=2).kind == "same"
-    index.claim(article(3), key="new")
-    assert expire_claims(index, now + 500) == 1
-    assert len(index) == 2
-    kinds = [index.claim(article(n), key="other").kind for n in (1, 2, 3)]
-    assert kinds == ["unique", "duplicate", "duplicate"]
+    with Index(db, rule=rule) as index:
+        assert index.claim(article(2), key="2").kind == "same"
+        index.confirm(index.claim(article(3), key="3"))
+        assert expire(index, now + 500) == (1, 0)
+        assert len(index) == 2
+        kinds = [index.claim(article(n), key=f"other {n}").kind for n in (1, 2, 3)]
+        assert kinds == ["unique", "duplicate", "duplicate"]
 
 
-def test_what_expired_leaves_no_orphans(db: Database) -> None:
-    index = Index(db)
+def test_copies_expire_with_their_items_and_texts_and_leave_no_orphans(db: Database) -> None:
+    index, now = Index(db), db.now()
     remember(index, 1)
-    assert expire_claims(index, db.now() + 1) == 1
-    orphaned = db.read(lambda connection: connection.scalar(select(schema.duplicates.c.orphaned)))
-    assert not orphaned
+    remember(index, 2, seed=1)
+    assert expire(index, now - 1000) == (0, 0)
+    db.now = lambda: now + 1000  # type: ignore[method-assign]
+    remember(index, 3, seed=1)
+    assert expire(index, now + 500) == (1, 2)
+    row = schema.sightings.c
+    left = select(row.key).where(row.action == "drop", ~row.orphaned).order_by(row.id)
+    assert db.read(lambda connection: connection.scalars(left).all()) == ["copy 3"]
+    assert_books_are_right(db)
 
 
-def test_drops_older_than_asked_are_forgotten_with_their_items_and_texts(db: Database) -> None:
-    index = Index(db)
-    remember(index, 1)
-    assert expire_duplicates(index, db.now() - 1000) == 0
-    assert rows(db, schema.duplicates) == 1
-    assert expire_duplicates(index, db.now() + 1) == 1
-    assert rows(db, schema.duplicates) == 0
-    # The claim keeps its own text, and the books agree with what is there.
-    assert rows(db, schema.texts) == len(index) == 1
-    text = db.read(lambda connection: connection.scalar(select(func.length(schema.texts.c.text))))
-    books = select(schema.namespaces.c.text_bytes, schema.namespaces.c.item_bytes)
-    assert tuple(db.read(lambda connection: connection.execute(books).one())) == (text, 0)
+def assert_books_are_right(db: Database) -> None:
+    """What is counted in a namespace is what is there."""
+    name, item, text = schema.namespaces.c, schema.sightings.c, schema.texts.c
+    counted = select(name.size, name.item_bytes, name.text_bytes)
+    there = (
+        select(func.count()).select_from(schema.claims).scalar_subquery(),
+        select(func.coalesce(func.sum(func.length(item.item)), 0)).scalar_subquery(),
+        select(func.coalesce(func.sum(func.length(text.text)), 0)).scalar_subquery(),
+    )
+    assert db.read(lambda one: one.execute(counted).one()) == db.read(
+        lambda one: one.execute(select(*there)).one()
+    )
 
 
-def test_an_orphan_is_not_forgotten(db: Database) -> None:
+def test_an_orphan_does_not_expire(db: Database) -> None:
     index = Index(db)
     first = index.claim(article(0), key="a")
-    remember(index, 1, index.claim(article(0), key="b").match)
+    remember(index, 1)
     index.release(first)
-    assert expire_duplicates(index, db.now() + 1) == 0
-    assert rows(db, schema.duplicates) == 1
+    assert expire(index, db.now() + 1)[1] == 0
+    orphans = select(func.count()).where(schema.sightings.c.item.is_not(None))
+    assert db.read(lambda connection: connection.scalar(orphans)) == 1
 
 
-def test_what_changed_is_forgotten_with_the_texts_kept_for_it(db: Database) -> None:
+def test_versions_expire_with_their_texts(db: Database) -> None:
+    now = db.now()
     for visit in (1, 2, 3):
-        run = Run.open(db)
-        index = Index(db, run=run, rule=Rule(known="drop"))
-        index.confirm(claim_version(index, f"{article(1)} version {visit}", download=visit))
-        delete_outdated(index)
-        run.close(settled=True, reason="finished")
-    assert (len(index), rows(db, schema.texts), rows(db, schema.changes)) == (1, 3, 2)
-    expire_changes(index, db.now() - 1000)
-    assert (rows(db, schema.texts), rows(db, schema.changes)) == (3, 2)
-    times = select(schema.changes.c.created).order_by(schema.changes.c.created)
-    last = db.read(lambda connection: connection.execute(times).scalars().all())[-1]
-    size = select(func.sum(func.length(schema.texts.c.text)))
-    counted = select(schema.namespaces.c.text_bytes)
-    # The text of the second visit is the older one of what is still noted.
-    for before, left in ((last, (2, 1)), (last + 1, (1, 0))):
-        expire_changes(index, before)
-        assert (rows(db, schema.texts), rows(db, schema.changes)) == left
-        assert db.read(lambda c: c.scalar(counted)) == db.read(lambda c: c.scalar(size))
+        db.now = lambda visit=visit: now + 1000 * visit  # type: ignore[method-assign]
+        with Index(db, rule=Rule(known="drop")) as index:
+            index.confirm(index.claim(f"{article(visit)}", key="a"))
+    assert (len(index), rows(db, schema.texts), rows(db, schema.sightings)) == (3, 3, 3)
+    for before, left in ((500, (3, 3)), (2500, (1, 1)), (3500, (0, 0))):
+        expire(index, now + before)
+        assert (rows(db, schema.texts), rows(db, schema.sightings)) == left
+        assert_books_are_right(db)
 
 
 def test_thousands_of_claims_expire(blocks: Callable[..., Index]) -> None:
     index = blocks(rule=Rule(distance=0))
     index.claim_many({"fingerprint": n, "key": str(n)} for n in range(2100))
-    assert expire_claims(index, index.database.now() + 1) == 2100
+    assert expire(index, index.database.now() + 1) == (2100, 0)
     assert len(index) == 0
     assert_no_trace(index.database)
 
 
 def test_a_reset_forgets_one_namespace(db: Database) -> None:
-    index, other = Index(db, namespace="one", rule=Rule(known="drop")), Index(db, namespace="two")
-    for visit, text in enumerate((article(5), edited(article(5)))):
-        index.confirm(claim_version(index, text, key="changed", download=visit + 1))
-    assert rows(db, schema.changes) == 1
+    index, other = Index(db, namespace="one"), Index(db, namespace="two")
     remember(index, 1)
     other.claim(article(1), key="a")
     reset_namespace(db, "one")
     reset_namespace(db, "never made")
-    assert rows(db, schema.changes) == 0
     again = Index(db, namespace="one")
     assert len(again) == 0
-    assert len(other) == 1
+    assert len(other) == rows(db, schema.sightings) == rows(db, schema.texts) == 1
     assert again.claim(article(0), key="a").kind == "unique"
-    assert rows(db, schema.duplicates) == 0
 
 
 @pytest.mark.parametrize("is_made_anew", [False, True])
@@ -132,16 +122,11 @@ def test_who_still_holds_a_namespace_that_was_reset_goes_on_in_the_new_one(
     assert {verdict.claim.id for verdict in made if verdict.claim} & {
         verdict.claim.id for verdict in (stored, dropped) if verdict.claim
     }
-    document = index.document(article(0), key="copy")
-    index.execute(
-        confirm=[stored],
-        release=[dropped],
-        duplicates=[Duplicate(document, copy.match, "drop", b"item", "dict")],
-    )
+    index.execute(confirm=[stored], release=[dropped])
+    with pytest.raises(NotFound, match="the namespace was reset"):
+        index.execute(left_out=[LeftOut(copy, "drop", b"item", "dict")])
     assert "was reset while in use" in caplog.text
     assert index.id == other.id
     assert len(other) == 2
-    assert rows(db, schema.claims) == 2
     assert db.read(lambda c: list(c.execute(select(schema.claims.c.state)).scalars())) == [0, 0]
-    assert db.read(lambda c: c.scalar(select(schema.duplicates.c.orphaned)))
     assert index.claim(article(5), key="again").kind == "duplicate"

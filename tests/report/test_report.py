@@ -19,7 +19,6 @@ from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import pytest
-from decided import facts_of
 from loopback import PageSpider, crawl, prose, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
 from servers import ENGINES, empty_database
@@ -32,7 +31,7 @@ from scrapy_simhash.history.patterns import Pattern
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.verdict import Duplicate
+from scrapy_simhash.index.verdict import LeftOut
 from scrapy_simhash.report import data, packing
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.data import read_report
@@ -68,7 +67,7 @@ HOSTILE = {
 WRITTEN = {
     "simhash_runs": ("spider", "reason", "host", "job"),
     "simhash_claims": ("differs", "key"),
-    "simhash_duplicates": ("action", "key", "item_type"),
+    "simhash_sightings": ("action", "key", "original", "item_type"),
     "simhash_namespaces": ("scheme", "plan", "compared"),
 }
 
@@ -90,7 +89,7 @@ def hostile(address, tmp_path):
     with Index(address, namespace="</title><script>window.harmed=1</script>") as index:
         for number, (url, words) in enumerate(HOSTILE.items()):
             text = f"{prose(number, 150)} {words} </script><script>window.harmed=1</script>"
-            remember(index, url, f"{text} \u202e", f"{url}#original", text)
+            remember(index, url, f"{text} again \u202e", f"{url}#original", text)
             # Items that differ in a field with a hostile name.
             for stated in "12":
                 text, key = prose(f"kept {number}"), f"{stated} {url}"
@@ -100,9 +99,7 @@ def hostile(address, tmp_path):
     with closing(sqlite3.connect(tmp_path / "seen.db")) as connection, connection:
         for table, columns in WRITTEN.items():
             for column in columns:
-                connection.execute(
-                    f"UPDATE {table} SET {column} = ? WHERE {column} IS NOT NULL", (evil,)
-                )
+                connection.execute(f"UPDATE {table} SET {column} = ? WHERE {column} != ''", (evil,))
         connection.execute("UPDATE simhash_runs SET stats = ?", (json.dumps(stats),))
     return written(address, tmp_path, similarity=0.9)
 
@@ -544,11 +541,11 @@ async def test_what_changed_since_the_crawl_before(address, tmp_path):
     assert sorted((row["status"], row["url"].rpartition("/")[2]) for row in rows) == [
         ("changed", "1"),
         ("changed", "2"),
+        ("gone", "3"),
         ("new", "4"),
-        ("removed", "3"),
     ]
     text = " ".join(path.read_text("utf-8").split())
-    assert "Compared with earlier crawls: 1 new, 2 changed, 1 unchanged, 1 removed." in text
+    assert "Compared with earlier crawls: 1 new, 2 changed, 1 unchanged, 1 gone." in text
     assert ("changed", "in <code>price</code>", "1") in findings_in(text)
     assert ("changed", "in the text", "1") in findings_in(text)
 
@@ -685,11 +682,11 @@ def crawled(address, tmp_path):
     stored = {"title": title, "price": "4 EUR"}
     with Index(address, namespace="it's") as index:
         store(index, text, "http://a.test/1", stored)
-        (verdict,) = index.execute(claims=[index.document(text, key="b", facts=facts_of(stored))])
         copy = index.document(changed(text, 1), key=FIELDS["url"], url=FIELDS["url"])
         copy.values = {"title": title, "price": FIELDS["price"], "award": "yes"}
-        kept = Duplicate(copy, verdict.match, "drop", *pack(FIELDS | {"award": "yes"}))
-        index.execute(duplicates=[kept])
+        (verdict,) = index.execute(claims=[copy])
+        item = pack(FIELDS | {"award": "yes"})
+        index.execute(left_out=[LeftOut(verdict, "drop", *item)])
         other = store(index, changed(text, 2), "http://a.test/2", stored | {"price": "9 EUR"})
         assert other.differs == "price"
     with Index(address, namespace="it's") as index:
@@ -713,10 +710,10 @@ def test_rows_can_be_filtered_and_saved(crawled, tmp_path):
             page.click("#all")
             expect(status).to_have_text("3 decisions")
         page.fill("#least", "1")
-        expect(status).to_have_text("2 of 3 decisions")
+        expect(status).to_have_text("1 of 3 decisions")
         page.fill("#least", "")
         page.fill("#most", "0.995")
-        expect(status).to_have_text("1 of 3 decisions")
+        expect(status).to_have_text("2 of 3 decisions")
         page.click("#all")
         page.fill("#q", "B.TEST")
         expect(status).to_have_text("1 of 3 decisions")

@@ -27,7 +27,7 @@ def subject(
         runs=[SimpleNamespace(orphans=orphans, pending=pending)],
         drops=drops,
         duplicates=drops,
-        change_counts=lambda: {"new": 2, "removed": 1} if "changes/new" in stats else {},
+        change_counts=lambda: {"new": 2, "missing": 1} if "changes/new" in stats else {},
     )
 
 
@@ -66,7 +66,7 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             [
                 "9 items checked: 2 duplicates dropped (22.2%).",
                 f"{STORED}, and `scrapy simhash restore` returns those in quarantine.",
-                "Compared with earlier crawls: 2 new, 1 removed.",
+                "Compared with earlier crawls: 2 new, 1 missing.",
             ],
         ),
         (
@@ -103,14 +103,14 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             ["10 items checked: 2 duplicates found and stored anyway (20.0%)."],
         ),
         (
-            # A later run has dropped the other two again.
+            # The other two were pruned.
             subject({"checked": 10, "dropped": 3, "duplicates": 3}, {"drop": 1}),
             [
                 "10 items checked: 3 duplicates dropped (30.0%).",
                 f"{STORED}.",
                 (
-                    "2 of this run's duplicates have no row here: a later run dropped them again, "
-                    "they belong to another namespace, or they were pruned."
+                    "2 of this run's duplicates have no row here: they belong to another "
+                    "namespace, or they were pruned."
                 ),
             ],
         ),

@@ -28,7 +28,7 @@ from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.exceptions import IndexUnavailable
-from scrapy_simhash.index.verdict import Document, Duplicate
+from scrapy_simhash.index.verdict import Document, LeftOut
 from scrapy_simhash.simhash.shingles import Shingles
 
 #: Seconds of each statement of SQLite, of which one transaction takes some thirty; and of each
@@ -85,9 +85,9 @@ class Writer:
             if verdict.match is None:
                 self._outcome.kept[group] += 1
             else:
-                duplicate = Duplicate(document, verdict.match, "drop", b"an item", "dict")
+                item = LeftOut(verdict, "drop", b"an item", "dict")
                 try:
-                    await self._worker.remember("overload", duplicate)
+                    await self._worker.leave_out("overload", item)
                 except IndexUnavailable:
                     self._outcome.not_kept_aside += 1
             if verdict.claim is not None:

@@ -7,12 +7,9 @@ the visit is over: the status, the address and, behind a `<`, the former one.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from crawl.visit_cases import Case, read_case
-
-if TYPE_CHECKING:
-    pass
 
 TABLE = """
 # A story and its copy are corrected, and the copy comes first
@@ -235,6 +232,32 @@ a T views:1, b T views:2
 a T views:3, b T views:4
     pass: unchanged a, unchanged/left b
     drop: unchanged a b
+    missing 0
+
+# A crashed crawl found a revision, which moves
+a T, b U
+!crash a T', b U
+c T', b U
+    changed c from:a, unchanged b
+    missing 0
+
+# A page that only a crashed crawl met is not gone
+!crash a T, b U
+a 404, b U
+    new b
+    missing 0
+
+# A page moves, and a later pipeline refuses its item
+a T, b U
+c T refused, b U
+    missing 0
+
+# A page shows what another one was, beside its own revision
+d T price:8, c T2 price:6, e T3
+c T2 price:6, e T3
+    unchanged c e
+    missing 1
+d T2- price:6, two/a T2 price:6, e T3
     missing 0
 
 # Only a page that the server says is gone is gone after a stopped crawl

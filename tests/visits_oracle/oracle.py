@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from visits_oracle.contents import Item
 
 
-#: What may be stored already.
-OLD = ("unchanged", "moved")
-
-
 class Told(NamedTuple):
     """What an item is: new, changed, moved, unchanged or copy; and whether it is stored.
 
@@ -49,9 +45,10 @@ class Run:
 
 @dataclass(eq=False)
 class Stored:
-    """A content: an item that was stored, in place of other contents."""
+    """A content: an item that a visit has stored, in place of other contents."""
 
     item: Item
+    visit: int
     before: set[Stored] = field(default_factory=set)
 
     def came_of(self) -> set[Stored]:
@@ -138,11 +135,17 @@ class Oracle:
         """What the last visit that met an identity, before this one, was shown under it.
 
         If it was incomplete, it may have met only some of several contents: those that it did not
-        meet still count.
+        meet still count. What is known by its digest alone is gone as soon as it shows anything
+        else: then the last complete visit has not met it.
         """
+        since = self._last_complete(run) if identity.startswith("item:") else 0
         visits: dict[int, list[Sighting]] = {0: [], -1: []}
         for one in self.sightings:
-            if one.item.identity == identity and one.run.visit < run.visit and not one.released:
+            if (
+                one.item.identity == identity
+                and since <= one.run.visit < run.visit
+                and not one.released
+            ):
                 visits.setdefault(one.run.visit, []).append(one)
         before, last = (visits[number] for number in sorted(visits)[-2:])
         is_partial = any(not one.run.complete for one in last) and _are_several(before)
@@ -220,12 +223,13 @@ class Oracle:
             if one.content not in met and one.covers(item)
         ]
         # The URL last met, not that of a copy.
-        others.sort(key=lambda one: (one.told.status != "copy", one.run.visit), reverse=True)
+        places = {one: place for place, one in enumerate(self.sightings)}
+        others.sort(key=lambda one: (one.told.status != "copy", places[one]), reverse=True)
         of_site = [one for one in others if one.item.site == item.site]
         if same := [one for one in of_site if one.equals(item)]:
             return Row("5a", "moved", False, same[0].content, same[:1])
-        if gone := [one for one in of_site if not self.here(run, one.item.identity)]:
-            return Row("5b", "changed", True, None, gone[:1])
+        if of_site:
+            return Row("5b", "changed", True, None, of_site[:1])
         if foreign := [one for one in others if one.item.site != item.site]:
             status = "copy" if self.mode == "drop" else "new"
             return Row("5c", status, False, foreign[0].content)
@@ -246,8 +250,9 @@ class Oracle:
         stored = row.drop_stores if self.mode == "drop" else not is_covered
         status = "changed" if row.name == "2" and stored else row.status
         content, replaced = row.content, {one.content for one in row.replaces}
-        if stored and not (status in OLD and content and content.item.content == item.content):
-            content = Stored(item, replaced)
+        stays = status == "unchanged" and content and equal(content.item.content, item.content)
+        if stored and not stays:
+            content = Stored(item, run.visit, replaced)
         elif row.name == "3":
             # It stands for what others have changed to, too.
             content.before |= replaced - {content}
@@ -288,11 +293,22 @@ class Oracle:
 
     def _then(self, run: Run) -> list[Sighting]:
         """What the last complete visit of the same spider and arguments met."""
-        same = (run.spider, run.arguments)
+        same, visit = (run.spider, run.arguments), self._last_complete(run)
         alike = [one for one in self.runs if (one.spider, one.arguments) == same and one.complete]
-        visit = max((one.visit for one in alike if one.visit < run.visit), default=0)
         then = [one for one in self.sightings if one.run.visit == visit and one.run in alike]
         return [one for one in then if not one.released]
+
+    def _last_complete(self, run: Run) -> int:
+        """The last complete visit of the same spider and arguments, before this one."""
+        same = (run.spider, run.arguments)
+        return max(
+            (
+                one.visit
+                for one in self.runs
+                if (one.spider, one.arguments) == same and one.complete and one.visit < run.visit
+            ),
+            default=0,
+        )
 
     def _absent_of(self, run: Run, then: Sequence[Sighting]) -> list[Sighting]:
         """One sighting of each content that is met no more and was not told as such."""
@@ -300,8 +316,14 @@ class Oracle:
         identities = {one.item.identity for one in here}
         there = {one.content for one in then if one.item.identity in identities}
         there |= {one.content for one in then if any(other.equals(one.item) for other in here)}
-        for one in here:
-            there |= {one.content, *one.content.came_of()}
+        there |= {one.content for one in here}
+        # What came of it since then; before, both have been there.
+        there |= {
+            one.content
+            for one in then
+            for other in here
+            if other.content.visit > one.run.visit and one.content in other.content.came_of()
+        }
         there |= {one.content for visit, one in self.absent if then and visit >= then[0].run.visit}
         return [*{one.content: one for one in then if one.content not in there}.values()]
 

@@ -106,7 +106,9 @@ class ChangingSite:
 
     def revised(self, one: str) -> str:
         text, price = one.split(" ")
-        return f"{text if len(text) > 8 else text + self.draw.choice(REVISIONS)} {price}"
+        # A sentence that is added and cut would make a text of two names.
+        fitting = [change for change in REVISIONS if change not in "+-" or not {*"+-"} & {*text}]
+        return f"{text if len(text) > 8 else text + self.draw.choice(fitting)} {price}"
 
     def any(self) -> str:
         return self.draw.choice([*self.pages])

@@ -58,7 +58,7 @@ def _is_first_crawl(outcome: Outcome, earlier: Sequence[Outcome]) -> bool:
     others = {each.run.spider: each for each in earlier if each.run.spider != outcome.run.spider}
     kept = [one.item for each in others.values() for one in each.seen if one.stored]
     for one in outcome.seen:
-        if one.stored is any(covers(other, one.item) for other in kept):
+        if one.told.stored is any(covers(other, one.item) for other in kept):
             return False
         kept += [one.item] if one.stored else []
     return True

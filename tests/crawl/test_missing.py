@@ -1,4 +1,4 @@
-"""What a crawl does not find is removed, unless it did not look because an earlier crawl has."""
+"""What a crawl does not find is missing, unless it did not look because an earlier crawl has."""
 
 from __future__ import annotations
 
@@ -87,15 +87,15 @@ def site(names: str) -> dict[str, dict[str, bytes]]:
 
 
 async def visits(settings, *crawls) -> list[int]:
-    """How much each of some crawls removes, given the pages there are and its settings."""
-    removed = []
+    """How much each of some crawls misses, given the pages there are and its settings."""
+    missing = []
     for names, more in crawls:
         with serve_hosts(site(names)) as through:
             given = settings | through | more
             middlewares = {**through["DOWNLOADER_MIDDLEWARES"], **more.get("MIDDLEWARES", {})}
             done = await crawl(Linked, given | {"DOWNLOADER_MIDDLEWARES": middlewares})
-        removed.append(done.stats.get("changes/removed", 0))
-    return removed
+        missing.append(done.stats.get("changes/missing", 0))
+    return missing
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def job(tmp_path):
 
 
 @deferred_f_from_coro_f
-async def test_a_job_directory_that_is_used_again_removes_nothing(settings, job):
+async def test_a_job_directory_that_is_used_again_misses_nothing(settings, job):
     assert await visits(settings, ("abcd", job), ("abe", job)) == [0, 0]
     assert await visits(settings, ("ae", {})) == [3]
 
@@ -117,7 +117,7 @@ async def test_a_crawl_that_was_paused_tells_what_it_has_not_found(settings, job
 
 
 @deferred_f_from_coro_f
-async def test_a_filter_that_knows_earlier_requests_removes_nothing(settings):
+async def test_a_filter_that_knows_earlier_requests_misses_nothing(settings):
     Remembers.known.clear()
     given = {"DUPEFILTER_CLASS": Remembers}
     assert await visits(settings, ("abcd", given), ("abe", given)) == [0, 0]
@@ -134,12 +134,12 @@ async def test_duplicates_other_sites_and_robots_do_not_matter(settings, more, j
     "more", [{"MIDDLEWARES": {Skips: 500}}, {"SPIDER_MIDDLEWARES": {SkipsInSpider: 100}}]
 )
 @deferred_f_from_coro_f
-async def test_where_a_middleware_skips_requests_nothing_is_removed(settings, more):
+async def test_where_a_middleware_skips_requests_nothing_is_missing(settings, more):
     assert await visits(settings, ("abcd", {}), ("abc", more)) == [0, 0]
 
 
 @deferred_f_from_coro_f
-async def test_where_fields_are_misspelt_nothing_is_removed(settings):
+async def test_where_fields_are_misspelt_nothing_is_missing(settings):
     misspelt = {"SIMHASH_FIELDS": ["txt"]}
     assert await visits(settings, ("abcd", {}), ("abcd", misspelt), ("abc", {})) == [0, 0, 1]
 
@@ -152,11 +152,11 @@ class KnowsItsTime(Linked):
         self.section, self.started, self.log = section, time.time(), [str(time.time_ns())]
 
 
-@pytest.mark.parametrize(("section", "removed"), [("all", 1), ("news", 0)])
+@pytest.mark.parametrize(("section", "missing"), [("all", 1), ("news", 0)])
 @deferred_f_from_coro_f
-async def test_only_arguments_that_are_given_tell_crawls_apart(settings, section, removed):
+async def test_only_arguments_that_are_given_tell_crawls_apart(settings, section, missing):
     with serve_hosts(site("abc")) as through:
         await crawl(KnowsItsTime, settings | through, section="all")
     with serve_hosts(site("ab")) as through:
         done = await crawl(KnowsItsTime, settings | through, section=section)
-    assert done.stats.get("changes/removed", 0) == removed
+    assert done.stats.get("changes/missing", 0) == missing

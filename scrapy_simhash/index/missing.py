@@ -1,0 +1,174 @@
+"""What a visit did not meet: items that are missing, and those that their site says are gone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.lock import lock
+from scrapy_simhash.db.statements import insert_rows, is_in
+from scrapy_simhash.index.batch import exact_key
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.invalidated import is_dead, is_valid
+from scrapy_simhash.index.runs import Run, last_complete
+from scrapy_simhash.index.seen import ABSENT, RELEASED, Seen
+from scrapy_simhash.index.verdict import ClaimRow
+from scrapy_simhash.index.visits import came_of
+from scrapy_simhash.index.writer import in_parts
+
+_row, _claim = schema.sightings.c, schema.claims.c
+
+# What the sighting of an absence has of the last sighting.
+_KEPT = ("namespace", "identity", "claim", "key", "url", "compared_by", "origin", "since")
+
+
+_with_claims = schema.sightings.join(schema.runs, schema.runs.c.id == _row.run).outerjoin(
+    schema.claims, sa.and_(_claim.namespace == _row.namespace, _claim.id == _row.claim)
+)
+
+
+def find_missing(
+    index: Index, run: Run, gone: Collection[int] = (), *, everything: bool
+) -> Counter[str]:
+    """Record what is missing or gone as sightings; returns how many of each.
+
+    Missing is what the last complete visit of the same spider and arguments has met, if this visit,
+    which ends with a run, met `everything` that the spider finds, but none of the identities that
+    showed it, nothing equal to it, and nothing that came of it. Pages that the site says are `gone`
+    (404, 410), given by the hashes of their keys, need no complete visit.
+    """
+    if not (everything or gone):
+        return Counter()
+    find = partial(_find, index, run, gone, everything=everything)
+    found = index.database.read(find)
+
+    def record(part: Sequence[int], connection: sa.Connection) -> None:
+        _record(index, run, [found[number] for number in part], connection)
+
+    in_parts(run.transact, range(len(found)), record)
+    return Counter(one["status"] for one in found)
+
+
+def _find(
+    index: Index, run: Run, gone: Collection[int], connection: sa.Connection, *, everything: bool
+) -> list[dict[str, Any]]:
+    """The rows of what is absent, without their numbers: one of each claim."""
+    row, others = schema.runs.c, run.visits.others
+    is_now = sa.or_(row.visit == run.visit, row.id.in_(others))
+    now = connection.scalars(sa.select(row.id).where(is_now, ~is_dead(schema.runs))).all()
+    found = dict[int, dict[str, Any]]()
+    for status, condition in (
+        ("missing", _row.run.in_(last_complete(connection, run.id)[1]) if everything else None),
+        ("gone", is_in(_row.id, "gone") if gone else None),
+    ):
+        if condition is not None:
+            query = _unmet(index.id, run, now, condition)
+            rows = connection.execute(query, {"gone": _shown_last(index, run, gone, connection)})
+            found |= {row.claim: {**row._mapping, "status": status} for row in rows}
+    if not found:
+        return []
+    for number, visit in _replaced(
+        index, now, connection, min(one["then"] for one in found.values())
+    ):
+        if number in found and visit > found[number]["then"]:
+            del found[number]
+    digests = _digests_met(index, now, connection, [one["digest"] for one in found.values()])
+    kept = [one for one in found.values() if one["digest"] not in digests]
+    return [{name: one[name] for name in (*_KEPT, "status")} for one in kept]
+
+
+def _shown_last(
+    index: Index, run: Run, identities: Collection[int], connection: sa.Connection
+) -> list[int]:
+    """The numbers of what identities were shown last."""
+    _, found = index.lookup.read_identities(connection, identities, run.visits)
+    seen = Seen(run.visits, found)
+    return [one.id for identity in identities for one in seen.was(identity)]
+
+
+def _replaced(
+    index: Index, runs: Sequence[int], connection: sa.Connection, since: int
+) -> Iterator[tuple[int, int]]:
+    """The claims that those come of which were made since a visit, and are met; and in which."""
+    row, now = schema.runs.c, schema.sightings.c
+    later = dict(connection.execute(sa.select(row.id, row.visit).where(row.visit > since)).all())
+    made = sa.select(_claim.run, _claim.came_of).where(
+        *(_claim.namespace == index.id, _claim.run.in_(later), _claim.came_of.is_not(None)),
+        sa.exists().where(now.namespace == index.id, now.claim == _claim.id, now.run.in_(runs)),
+        is_valid(),
+    )
+    for run, packed in connection.execute(made):
+        for number in came_of(ClaimRow(came_of=packed)):
+            yield number, later[run]
+
+
+def _digests_met(
+    index: Index, runs: Sequence[int], connection: sa.Connection, digests: Sequence[bytes | None]
+) -> set[bytes]:
+    """Which digests, beside others, are those of what runs have met."""
+    key, now = schema.keys.c, schema.sightings.c
+    is_met = now.namespace == index.id, now.run.in_(runs), now.status.not_in(ABSENT)
+    of_claims = sa.select(_claim.digest).where(
+        *(key.namespace == index.id, key.slot == index.lookup.keys.slots),
+        *(is_in(key.key, "keys"), _claim.namespace == index.id, _claim.id == key.claim),
+        sa.exists().where(*is_met, now.claim == key.claim, now.text_digest.is_(None)),
+    )
+    own = sa.select(now.digest).where(*is_met, now.digest.is_not(None))
+    keys = [exact_key(digest) for digest in digests if digest is not None]
+    return {
+        digest
+        for query in (of_claims, own)
+        for digest in connection.execute(query, {"keys": keys}).scalars()
+    }
+
+
+def _unmet(
+    namespace: int, run: Run, runs: Sequence[int], condition: sa.ColumnElement[bool]
+) -> sa.Select[Any]:
+    """The query for sightings of what runs have not met, and that nothing has recorded since."""
+    now, noted = schema.sightings.alias("now"), schema.sightings.alias("noted")
+    # Adding 0 makes the engine search by identity or claim, not by run, which has far more rows.
+    of_runs = (now.c.run + sa.literal_column("0")).in_(runs)
+    is_met = now.c.namespace == namespace, of_runs, now.c.status.not_in(ABSENT)
+    shown = sa.func.coalesce(_row.digest, _claim.digest)
+    return (
+        sa.select(*(_row[name] for name in _KEPT), shown.label("digest"), _row.visit.label("then"))
+        .select_from(_with_claims)
+        .where(_row.namespace == namespace, condition, _row.visit < run.visit)
+        .where(_row.status.not_in((*ABSENT, RELEASED)), ~is_dead(schema.runs))
+        .where(~sa.exists().where(*is_met, now.c.identity == _row.identity))
+        .where(~sa.exists().where(*is_met, now.c.claim == _row.claim))
+        .where(
+            ~sa.exists().where(
+                *(noted.c.namespace == namespace, noted.c.claim == _row.claim),
+                *(noted.c.status.in_(ABSENT), noted.c.visit >= _row.visit),
+            )
+        )
+        .order_by(_row.id)
+    )
+
+
+def _record(
+    index: Index, run: Run, found: Sequence[Mapping[str, Any]], connection: sa.Connection
+) -> None:
+    """Record absences as sightings."""
+    numbers = lock(connection, index.id, len(found)).numbers
+    nothing = {
+        **dict.fromkeys(column.name for column in _row),
+        **dict.fromkeys(("meets", "listing", "text_digest", "before", "source", "item_bytes"), 0),
+        **dict.fromkeys(("estimated", "back", "orphaned"), False),
+        "action": "",
+        "run": run.id,
+        "visit": run.visit,
+        "created": index.database.clock(connection),
+    }
+    rows = [
+        tuple({**nothing, **one, "id": number}.values())
+        for number, one in zip(numbers, found, strict=True)
+    ]
+    insert_rows(connection, schema.sightings, rows)

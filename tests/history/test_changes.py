@@ -1,0 +1,180 @@
+"""What is new, changed, moved, missing, gone and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from loopback import prose
+from servers import ENGINES, empty_database
+from stored import changed, store
+
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.exceptions import NotFound
+from scrapy_simhash.history.changes import read_changes, read_window
+from scrapy_simhash.history.decisions import read_page
+from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.record import STATUSES, Record
+from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.index.batch import identity_hash
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.missing import find_missing
+from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.runs import Run
+
+#: A text and the values beside it, by the URLs that show it.
+Pages = Mapping[str, tuple[Any, dict[str, str]] | Any]
+
+
+@pytest.fixture(params=ENGINES)
+def db(request, tmp_path) -> Iterator[Database]:
+    with empty_database(request.param, tmp_path) as url:
+        database = Database(url)
+        yield database
+        database.close()
+
+
+def visit(db: Database, pages: Pages, *, gone: str = "", known: Any = "drop") -> NamespaceRow:
+    """A complete crawl of a site, which is closed."""
+    run = Run.open(db, spider="s")
+    index = Index(db, run=run, rule=Rule(known=known))
+    for name, page in pages.items():
+        text, values = page if isinstance(page, tuple) else (page, {})
+        seed, _, is_edited = str(text).partition(", ")
+        text = changed(prose(seed, 200), 1 if is_edited else 0)
+        store(index, text, f"http://a.test/{name}", values)
+    run.close(settled=True, reason="finished", complete=True)
+    find_missing(
+        index, run, {identity_hash(f"http://a.test/{one}") for one in gone}, everything=True
+    )
+    return choose_namespace(db, None)
+
+
+def told(namespace: NamespaceRow, run: int | None = None, since: int | None = None) -> list[Record]:
+    window = read_window(namespace, since=since, run=run)
+    return [*read_changes(namespace, window, STATUSES)]
+
+
+def words(namespace: NamespaceRow, run: int | None = None, **given: Any) -> list[str]:
+    """The status and the last part of the URL of each change, and of where it was."""
+    names = [
+        (one.status, *((url or "").rpartition("/")[2] for url in (one.url, one.original)))
+        for one in told(namespace, run, **given)
+    ]
+    return [" ".join(filter(None, one)) for one in names]
+
+
+def test_each_status_of_a_site_that_is_crawled_again(db) -> None:
+    visit(db, {"same": 1, "edited": 2, "old": 3, "lost": 4, "deleted": 5})
+    second = {"same": 1, "edited": "2b", "now": 3, "fresh": 6}
+    found = words(visit(db, second, gone=["deleted"]))
+    assert sorted(found) == [
+        "changed edited",
+        "gone deleted",
+        "missing lost",
+        "moved now old",
+        "new fresh",
+    ]
+    namespace = visit(db, second | {"lost": 4, "deleted": "5b"})
+    assert sorted(words(namespace)) == ["back deleted", "back lost", "changed deleted"]
+    assert words(visit(db, second | {"lost": 4, "deleted": "5b"})) == []
+
+
+def test_a_window_is_a_run_or_what_was_since(db) -> None:
+    for number in (1, 2, 3):
+        namespace = visit(db, {"a": f"text {number}"})
+    assert words(namespace, 1) == ["new a"]
+    assert words(namespace, 2) == words(namespace, 3) == words(namespace) == ["changed a"]
+    assert words(namespace, since=2) == ["changed a"] * 2
+    with pytest.raises(NotFound, match="no run 9"):
+        words(namespace, 9)
+    assert [one.run for one in told(namespace, since=1)] == [1, 2, 3]
+
+
+def test_a_change_has_the_values_and_the_texts_of_before_and_now(db) -> None:
+    visit(db, {"a": (1, {"price": "10 EUR"}), "b": 2})
+    found = told(visit(db, {"a": (1, {"price": "9 EUR"}), "b": "2b"}))
+    assert [(one.fields, one.similarity == 1) for one in found] == [
+        ({"price": ("10 EUR", "9 EUR")}, True),
+        ({"(text)": (None, None)}, False),
+    ]
+
+
+@pytest.mark.parametrize("db", ["sqlite"], indirect=True)
+def test_one_content_of_an_item_is_told_once(db) -> None:
+    """Though two requests of a visit have shown it."""
+    visit(db, {"a": 1})
+    run = Run.open(db, spider="s")
+    index = Index(db, run=run, rule=Rule(known="pass"))
+    for _ in range(2):
+        store(index, prose("1b", 200), "http://a.test/a")
+    run.close(settled=True, reason="finished")
+    assert words(choose_namespace(db, None)) == ["changed a"]
+
+
+@pytest.mark.parametrize(
+    ("order", "former", "found"),
+    [
+        ("old last", 1, []),
+        ("old last", "else", ["changed old", "new now"]),
+        ("old first", "else", ["changed old", "new now"]),
+        ("old first", None, ["changed now old"]),
+    ],
+)
+def test_what_is_at_a_new_url_is_known_when_the_former_one_is_met(db, order, former, found) -> None:
+    """A copy if that shows what it did, new if that shows something else."""
+    visit(db, {"old": 1})
+    now, pages = {"now": "1, edited"}, {} if former is None else {"old": former}
+    pages = now | pages if order == "old last" else pages | now
+    assert sorted(words(visit(db, pages))) == found
+
+
+@pytest.mark.parametrize("known", ["pass", "drop"])
+def test_only_an_item_that_was_elsewhere_has_a_former_url(db, known) -> None:
+    """That where it was last met; not that of another item which shows the same now."""
+    for name, before in (("a", None), ("b", "a"), ("c", "b")):
+        namespace = visit(db, {name: 1, "x": 2, "y": 3}, known=known)
+        if before:
+            assert words(namespace) == [f"moved {name} {before}"]
+    assert words(visit(db, {"c": 1, "x": 4, "y": 4}, known=known)) == ["changed x", "changed y"]
+    visit(db, {"x": 4, "y": 4}, known=known)
+    assert words(visit(db, {"c": 1, "x": 4, "y": 4}, known=known)) == ["back c"]
+
+
+@pytest.mark.parametrize("known", ["pass", "drop"])
+def test_an_item_that_is_posted_again_names_its_former_url_and_what_differs(db, known) -> None:
+    first = {"1": (1, {"price": "100 EUR", "seller": "Ann"}), "2": (2, {"price": "7 EUR"})}
+    visit(db, first, known=known)
+    again = {"3": (1, {"price": "90 EUR", "seller": "Ann"}), "2": first["2"]}
+    new, missing = told(visit(db, again, known=known))
+    assert (new.status, new.url, new.original) == ("new", "http://a.test/3", None)
+    assert new.formerly == new.as_json()["formerly"] == "http://a.test/1"
+    assert new.fields == {"price": ("100 EUR", "90 EUR")}
+    assert (missing.status, missing.url, missing.formerly) == ("missing", "http://a.test/1", None)
+
+
+def test_a_new_item_beside_a_similar_one_was_nowhere_before(db) -> None:
+    first = {"1": (1, {"price": "100 EUR"})}
+    visit(db, first)
+    (new,) = told(visit(db, first | {"3": (1, {"price": "90 EUR"})}))
+    assert (new.status, new.formerly, new.fields) == ("new", None, {})
+
+
+def test_what_a_run_had_stored_that_crashed_is_no_change(db) -> None:
+    namespace = visit(db, {"a": 1})
+    run = Run.open(db, spider="s")
+    store(Index(db, run=run, rule=Rule(known="drop")), prose("1b", 200), "http://a.test/a")
+    run.close(settled=False, reason="crash")
+    assert words(namespace) == ["new a"]
+    with pytest.raises(NotFound, match="was released"):
+        words(namespace, run.id)
+
+
+@pytest.mark.parametrize("db", ["sqlite"], indirect=True)
+def test_what_is_missing_was_seen_when_it_was_met(db) -> None:
+    visit(db, {"a": 1, "b": 2})
+    namespace = visit(db, {"b": 2})
+    assert words(namespace) == ["missing a"]
+    ((a,), (b,)) = (read_page(namespace, f"http://a.test/{one}", [0]).claims for one in "ab")
+    assert a.seen == a.created < b.seen
