@@ -176,26 +176,30 @@ class Deduplicator:
         verdict = Verdict("failed_open")
         with self._errors:
             verdict = await self._decide(tracked, snapshot)
+        match, item = verdict.match, snapshot.take()
+        is_copy, is_unwanted = verdict.kind == "duplicate", self._settings.leaves_out(verdict)
+        # What equals a stored item in everything need not be kept.
+        is_left_out: bool | None = is_unwanted and not is_copy and verdict.is_equal
+        if is_unwanted and not is_left_out:
+            is_left_out = await self._leave_out(tracked.page, verdict, item)
+            if is_left_out is None:
+                # The new index decides.
+                return await self._check(tracked, snapshot)
         tracked.verdict = verdict
         self._stats.count_verdict(tracked.page.url, verdict)
-        match, item = verdict.match, snapshot.take()
         if self.revisits is not None and verdict.status in {"new", "changed", "moved"}:
             self.revisits.note_change(tracked.page)
         if verdict.status is not None:
             self._send(item_change, tracked, item, change=_change(verdict))
-        is_copy, is_unwanted = verdict.kind == "duplicate", self._settings.leaves_out(verdict)
         document = tracked.document
-        if match is None or document is None or not (is_copy or is_unwanted):
+        if match is None or document is None:
             return None
         if is_copy:
             self._send(near_duplicate, tracked, item, match=match)
-        if not is_unwanted:
-            # It is stored in any case, and the items after it must not overtake it.
-            deferred_from_coro(self._leave_out(tracked, document, verdict, item))
-            return None
-        # What equals a stored item in everything need not be kept.
-        is_equal = not is_copy and verdict.is_equal
-        if not is_equal and not await self._leave_out(tracked, document, verdict, item):
+            if not is_unwanted:
+                # It is stored in any case, and the items after it must not overtake it.
+                deferred_from_coro(self._leave_out(tracked.page, verdict, item))
+        if not is_left_out:
             return None
         message = _message(verdict.kind, document, match)
         return NearDuplicateItem(message, match, self._settings.log_level)
@@ -250,33 +254,28 @@ class Deduplicator:
             signal, item=item, response=response, spider=spider, **more
         )
 
-    async def _leave_out(
-        self, tracked: TrackedItem, document: Document, verdict: Verdict, item: Any
-    ) -> bool:
-        """Note that an item is left out; whether it may be, as that is committed."""
-        stays = self._settings.on_duplicate == "report"
-        action = "same" if verdict.kind == "same" else "report" if stays else "drop"
-        left_out = LeftOut(verdict, action)
-        budget = self._settings.quarantine
+    async def _leave_out(self, page: Page, verdict: Verdict, item: Any) -> bool | None:
+        """Note that an item is left out; whether it may be, as that is committed.
+
+        None if the index was replaced since the item was looked up.
+        """
+        is_copy, budget = verdict.kind == "duplicate", self._settings.quarantine
+        stays = is_copy and self._settings.on_duplicate == "report"
+        left_out = LeftOut(verdict, "report" if stays else "drop" if is_copy else "same")
         with self._errors:
             try:
-                if action != "report" and budget:
+                if budget and not stays:
                     left_out.item, left_out.item_type = pack(item, largest(budget))
-                await self._worker.leave_out(tracked.page.namespace, left_out)
+                await self._worker.leave_out(page.namespace, left_out)
             except NotFound:
-                # The index was replaced since: the new one is asked.
-                again = await self._claims.claim(tracked, document)
-                if again.match is not None and self._settings.leaves_out(again):
-                    return await self._leave_out(tracked, document, again, item)
-                tracked.verdict = replace(again, kind="same")
-                return False
+                return None
             except TooLarge:
-                self._stats.count("quarantine/too_large")
-                if action == "same":
-                    return False
                 # It could not be restored, so it is stored.
+                self._stats.count("quarantine/too_large")
+                if not is_copy:
+                    return False
                 left_out = LeftOut(verdict, "report")
-                await self._worker.leave_out(tracked.page.namespace, left_out)
+                await self._worker.leave_out(page.namespace, left_out)
             return left_out.action != "report"
         self._stats.count("quarantine/failed")
         return False

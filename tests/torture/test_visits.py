@@ -3,7 +3,7 @@
 A third of the groups change before each visit, all pages of a group to one new text. With "drop"
 each text that is shown in the end is stored once by crawls that count; with "pass" every crawl that
 ends stores each group once. The visit after the last one finds nothing new or changed, and groups
-that vanish are reported as missing once.
+that vanish, whose pages are answered with 404, are reported as gone once.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def test_visits_of_a_site_that_changes(scene, table, seeds, kind, known):
             twice = stored - shown
             assert sorted(map(group_of, after.delivered)) == sorted(site.version)
         lost = shown - stored
-        assert changes_of(last)["missing"] == 3
+        assert changes_of(last)["gone"] == 3
         assert changes_of(after).keys() == {"unchanged"}, json.dumps(changes_of(after))
         wrong = here.row("", set(EVERY)).wrong
         name = f"a site that changes, {kind}, SIMHASH_KNOWN = {known}"
