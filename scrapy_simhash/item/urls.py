@@ -106,8 +106,10 @@ def own_url(fields: Mapping[str, Any], *, page_url: str, key: Sequence[str] | No
     if key is not None:
         values = ([fields[name] for name in fields if is_inside(name, {field})] for field in key)
         lines = [" ".join(" ".join(_texts(value)).split()) for value in values]
-        if len(lines) == 1 and _FULL.match(lines[0]) and _is_whole_page(lines[0], page_url):
-            return None
+        # Other values are taken as they are: `4711` may be the last part of the page's path.
+        names_url = len(lines) == 1 and (lines[0].startswith("#") or _FULL.match(lines[0]))
+        if names_url and is_page_url(lines[0], page_url):
+            return None if _is_whole_page(lines[0], page_url) else _absolute(lines[0], page_url)
         return "\n".join(lines) if any(lines) else None
     urls: dict[str, str] = {}
     for name, value in fields.items():
