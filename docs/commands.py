@@ -100,14 +100,6 @@ listed with the former URL and the values that differ.
 It shows the namespaces, that of the newest run first, and what its last runs checked, kept and
 dropped.
 """,
-    "tune": """\
-It decides again, at similarities from 0.7 to 1, on the newest 50,000 stored items and as many
-duplicates whose texts are kept. A table shows how many items each similarity drops and keeps.
-Borderline pairs follow, with the differences of their texts. 50,000 documents take about 20
-seconds.
-
-At similarities below that of the namespace, it finds more pairs than a crawl of that namespace.
-""",
     "compare": """\
     scrapy simhash compare may.html june.html
     curl -L https://example.com/june | scrapy simhash compare may.html -

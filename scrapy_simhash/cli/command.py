@@ -21,7 +21,7 @@ class Simhash(ScrapyCommand):
 
     def short_desc(self) -> str:
         """Called by Scrapy for its list of commands."""
-        return "Inspect, tune and undo the removal of near-duplicates"
+        return "Inspect and undo the removal of near-duplicates"
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Called by Scrapy."""

@@ -38,7 +38,6 @@ GROUPS = {
         "stats": "show the size of the index and its runs",
     },
     "What to change": {
-        "tune": "show what other similarities would have dropped",
         "patterns": "show which parts of URLs only lead to pages already known",
         "compare": "compare two pages or texts",
         "explain": "show how the fingerprint of a text is computed",

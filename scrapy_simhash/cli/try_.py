@@ -6,9 +6,11 @@ import logging
 import sys
 from argparse import ArgumentParser
 from argparse import Namespace as Options
+from contextlib import closing
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from textwrap import wrap
 from time import monotonic
 from typing import Any, ClassVar, Self
@@ -25,19 +27,24 @@ from scrapy.utils.misc import load_object
 
 from scrapy_simhash.cli.arguments import add_output, positive
 from scrapy_simhash.cli.main import name_and_value
-from scrapy_simhash.cli.output import open_console, print_lines
+from scrapy_simhash.cli.output import open_console, print_lines, print_table
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.records import DECISION_HEADS, decision_cells
-from scrapy_simhash.cli.tune import print_tuned, tuned
+from scrapy_simhash.corpus.greedy import decide_corpus
+from scrapy_simhash.corpus.plan import Plan
+from scrapy_simhash.corpus.sketches import NOTHING, SketchStore, make_part
 from scrapy_simhash.crawl import components, end
 from scrapy_simhash.crawl.components import Addon, SimhashPipeline
 from scrapy_simhash.history.decisions import with_contents
+from scrapy_simhash.history.documents import read_documents, read_stored
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.record import Record
+from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.report.data import ReportData, read_report, sum_stats
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.verdict import findings, headline, remarks, skipped
-from scrapy_simhash.simhash.scheme import Scheme
+from scrapy_simhash.simhash.scheme import Scheme, keyed
 from scrapy_simhash.visible import plural, visible
 
 # The order of the pipeline, as the add-on sets it.
@@ -48,6 +55,9 @@ _EXAMPLES = 15
 
 # Seconds between lines of progress.
 _INTERVAL = 5.0
+
+# In the table of what other similarities would drop.
+_SIMILARITIES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 
 # The exit code of Scrapy's commands where they are used wrongly.
 _USAGE = 2
@@ -93,9 +103,7 @@ def run(project: Project, options: Options) -> None:
             console = open_console()
             _print_verdict(console, crawler, data, trial.settings.scheme)
             if data.namespace.size:
-                console.print()
-                print_tuned(tuned(trial, data.namespace))
-                console.print()
+                _print_levels(console, trial, namespace)
             write_report(data, path)
     _print_settings(console, project.scrapy, data)
     console.print(f"Report: {path.absolute()}")
@@ -247,6 +255,52 @@ def _print_verdict(console: Console, crawler: Crawler, data: ReportData, scheme:
         shown = with_contents(data.namespace, some, scheme)
         console.print("\nSimilar items that were kept, one for each reason:", style="bold")
         print_lines(DECISION_HEADS, [decision_cells(shown)])
+
+
+def _print_levels(console: Console, project: Project, namespace: NamespaceRow) -> None:
+    """Print what other similarities, or distances, would drop of the items that have a text."""
+    # A corpus has no visits; these are decided on as one.
+    rule, secret = replace(project.settings.rule, known=None), namespace.database.secret
+    scheme = keyed(project.settings.scheme, secret)
+    levels = _levels(rule, scheme.bits)
+    # The keys that find most are used for all levels.
+    plan = Plan.make(levels[0], secret)
+    rows = read_stored(namespace)
+    with closing(SketchStore(Path(gettempdir()))) as store:
+        for documents in read_documents(namespace, rows, scheme):
+            store.append(make_part(documents, plan))
+        sketches = store.read(plan, 0)
+        has_text = sketches.rows["compared_by"] != NOTHING
+        kept = [
+            int(decide_corpus(sketches, replace(plan, rule=level)).kept[has_text].sum())
+            for level in levels
+        ]
+    if not has_text.any():
+        return
+    name = "similarity" if rule.threshold else "distance"
+    console.print()
+    print_table(
+        (name, "dropped", "kept"),
+        [
+            (_value(level) + " (now)" * (level == rule), int(has_text.sum()) - count, count)
+            for level, count in zip(levels, kept, strict=True)
+        ],
+    )
+    console.print()
+
+
+def _levels(rule: Rule, bits: int) -> list[Rule]:
+    """The rules to try, the loosest first; the present one is among them."""
+    if rule.threshold is None:
+        distances = range(min(rule.limit + 4, bits // 2), max(rule.limit - 4, 0) - 1, -1)
+        return [replace(rule, distance=distance) for distance in distances]
+    similarities = sorted({*_SIMILARITIES, rule.threshold})
+    return [replace(rule, similarity=similarity) for similarity in similarities]
+
+
+def _value(rule: Rule) -> str:
+    """The value of the setting that gives a rule."""
+    return str(rule.limit) if rule.threshold is None else f"{rule.threshold:g}"
 
 
 def _print_settings(console: Console, settings: ScrapySettings, data: ReportData) -> None:

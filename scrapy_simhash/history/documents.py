@@ -19,7 +19,7 @@ from scrapy_simhash.item.names import name_of
 from scrapy_simhash.simhash.scheme import Scheme, Sketch
 from scrapy_simhash.text.markup import PAGE_FACTS
 
-_COLUMNS = ("run", "created", "identity", "key", "compared_by")
+_COLUMNS = ("created", "identity", "key", "compared_by")
 
 # Names that the rule treats specially; the index stores only hashes of names.
 _PAGE_FACTS = {name_of(name).key: name for name in PAGE_FACTS}
@@ -28,26 +28,22 @@ _PAGE_FACTS = {name_of(name).key: name for name in PAGE_FACTS}
 _PART = 200
 
 
-def read_stored(namespace: NamespaceRow, run: int | None = None, *, limit: int) -> list[Row[Any]]:
-    """What to decide on again: each as the newest run that stored or dropped it met it.
+def read_stored(namespace: NamespaceRow) -> list[Row[Any]]:
+    """What a crawl has decided on, in its order, to decide on it again.
 
-    The newest so many claims, and as many items that were left out, in their order; for a run,
-    claims up to it, those of earlier runs first, and its own copies only. `number` is that of the
-    text of each. A page counts once, however many of its items were dropped for its text. Of what
-    was left out, neither page sketch nor listing page is stored.
+    `number` is that of the text of each. A page counts once, however many of its items were dropped
+    for its text. Of what was left out, neither page sketch nor listing page is stored.
     """
     claim, drop = sql.claims, sql.drops
-    of_claims = _newest(
+    of_claims = _in_order(
         schema.claims,
-        limit,
         claim.id.label("number"),
         literal(True).label("is_claim"),
         *(claim.digest, claim.facts, claim.listing, claim.page_sketch),
     ).where(*sql.claims_of(namespace))
     of_drops = (
-        _newest(
+        _in_order(
             schema.sightings,
-            limit,
             case((drop.text_digest.is_(None), drop.claim), else_=drop.id).label("number"),
             literal(False).label("is_claim"),
             func.coalesce(drop.digest, claim.digest).label("digest"),
@@ -56,26 +52,20 @@ def read_stored(namespace: NamespaceRow, run: int | None = None, *, limit: int) 
             null().label("page_sketch"),
         )
         .select_from(sql.drops_with_claims)
-        .where(*sql.drops_of(namespace, run), drop.action != SAME)
+        .where(*sql.drops_of(namespace), drop.action != SAME)
     )
-    if run is not None:
-        of_claims = of_claims.where(claim.run <= run)
-    drops = {(row.identity, row.digest): row for row in reversed(namespace.read(of_drops))}
-    found = [*namespace.read(of_claims), *drops.values()]
-    newest: dict[int, int] = {}
-    for row in found:
-        newest[row.identity] = max(row.run, newest.get(row.identity, 0))
+    drops = {(row.identity, row.digest): row for row in namespace.read(of_drops)}
     # The index decides on claims before what is left out for them.
     return sorted(
-        (row for row in found if row.run == newest[row.identity]),
-        key=lambda row: (row.run == run, row.created, not row.is_claim, row.number),
+        [*namespace.read(of_claims), *drops.values()],
+        key=lambda row: (row.created, not row.is_claim, row.number),
     )
 
 
-def _newest(table: Table, limit: int, *more: Any) -> Select[Any]:
+def _in_order(table: Table, *more: Any) -> Select[Any]:
     columns = (table.c[name] for name in _COLUMNS)
     query = select(*columns, *more, sql.short_url(table).label("url"))
-    return query.order_by(table.c.id.desc()).limit(limit)
+    return query.order_by(table.c.id)
 
 
 def read_documents(

@@ -2,7 +2,7 @@
 
 A document is a duplicate only if its text is similar to that of a claim *and* it contains no value
 that the claim's item does not. `Index.claim`, and with it every crawl, `dedupe`, `compare` and
-`tune` decide here and nowhere else.
+`try` decide here and nowhere else.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from scrapy_simhash.index.index import Index
 
 HOSTILE = "http://evil.test/\x1b[31m\u202egpj.exe\x07"
 NAMES = [
-    *("try", "stats", "show", "changes", "drops", "report", "tune", "patterns", "restore"),
+    *("try", "stats", "show", "changes", "drops", "report", "patterns", "restore"),
     *("prune", "reset", "compare", "dedupe", "explain"),
 ]
 
@@ -101,11 +101,6 @@ def test_show_looks_into_all_namespaces(call, second):
 
 
 def test_other_commands_take_the_namespace_of_the_newest_run(call, second):
-    code, out, err = call("tune", "--json", "--database", second)
-    assert (code, json.loads(out)["namespace"]) == (0, "other")
-    assert "Namespace 'other' of run 2" in err
-    code, out, err = call("tune", "--json", "--database", second, "--run", 1)
-    assert json.loads(out)["namespace"] == "news"
     assert "Namespace 'other'" in call("changes", "--database", second)[2]
     assert call("patterns", "--database", second)[0] == 0
     _, out, err = call("restore", "--with-original", "--database", second)
@@ -113,7 +108,7 @@ def test_other_commands_take_the_namespace_of_the_newest_run(call, second):
     assert "Namespace 'other' of run 2" in err
 
 
-@pytest.mark.parametrize("command", ["tune", "changes", "drops", "restore", "report"])
+@pytest.mark.parametrize("command", ["changes", "drops", "restore", "report"])
 def test_a_run_of_another_namespace_is_named_with_it(call, second, tmp_path, command):
     given = ["-o", tmp_path / "out"] if command == "report" else []
     given += ["--database", second, "--namespace", "news", "--run", 2]
@@ -191,7 +186,7 @@ def contents_of(report):
 
 
 READING = [["stats"], ["drops"], ["drops", "--kept"], ["changes"], ["changes", "--texts"]]
-READING += [["show", "a.test/é"], ["show", "a.test"], ["tune"], ["patterns", "--least", 1]]
+READING += [["show", "a.test/é"], ["show", "a.test"], ["patterns", "--least", 1]]
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])
@@ -272,9 +267,6 @@ def test_every_engine_answers_the_same(call, tmp_path, engine):
         dropped = [json.loads(line) for line in call("drops", "--json", *common)[1].splitlines()]
         assert [one["original"] for one in dropped] == ["http://a.test/1"] * 2
         assert call("drops", "--kept", *common)[:2] == (0, "")
-        tuned = json.loads(call("tune", "--json", *common)[1])
-        assert [level["kept"] for level in tuned["levels"]][-2:] == [3, 4]
-        assert all(level.keys() >= {"threshold", "dropped"} for level in tuned["levels"])
         assert len(call("restore", "--with-original", *common)[1].splitlines()) == 2
         path = tmp_path / "report.html"
         assert call("report", "-o", path, *common)[0] == 0

@@ -152,7 +152,7 @@ def test_any_bytes_can_be_compared(call, tmp_path, content) -> None:
 @pytest.mark.parametrize("number", ["0", "-1", "x", "1.5", "1" * 30, "", "٣x"])
 def test_a_number_that_is_out_of_its_range_is_refused(call, database, number) -> None:
     for command, *options in (
-        ("tune", "--run"),
+        ("drops", "--run"),
         ("report", "-o", "report.html", "--run"),
         ("restore", "--run"),
         ("prune", "--older-than"),
@@ -170,7 +170,7 @@ def test_the_largest_numbers_are_numbers(call, database) -> None:
     most = str((1 << 63) - 1)
     assert call("prune", "--database", database, "--older-than", most)[0] == 0
     one_line(call("restore", "--database", database, "--id", f"1-{most}"), "no dropped item", most)
-    one_line(call("tune", "--database", database, "--run", most), "no run", most)
+    one_line(call("drops", "--database", database, "--run", most), "no run", most)
 
 
 # Databases
@@ -178,7 +178,7 @@ def test_the_largest_numbers_are_numbers(call, database) -> None:
 
 def assert_untouched(call, path, *message) -> None:
     before = path.read_bytes()
-    for command in (["stats"], ["show", "x"], ["tune"], ["restore"], ["prune", "--older-than", 1]):
+    for command in (["stats"], ["show", "x"], ["drops"], ["restore"], ["prune", "--older-than", 1]):
         one_line(call(*command, "--database", path), path.name, *message)
     assert path.read_bytes() == before
 
@@ -223,11 +223,15 @@ def test_a_database_of_another_version_is_left_as_it_is(call, database, version)
     assert rows_of(database, "SELECT count(*) FROM simhash_claims") == [(3,)]
 
 
+# Read as they are, or not at all.
+_UNREAD = {("runs", "stats"), ("claims", "fingerprint"), ("sightings", "facts")}
+
+
 def commands(tmp_path):
     return (
         ["stats"],
         ["show", "http://b.test/2"],
-        ["tune"],
+        ["drops"],
         ["restore"],
         ["report", "-o", tmp_path / "report.html"],
     )
@@ -259,8 +263,7 @@ def test_no_value_that_a_file_may_hold_reaches_the_terminal(
         codes.add(code)
         assert not set("\x1b\u202e") & set(out + err)
         assert code == 0 or "damaged" in err.splitlines()[-1]
-    # These are read as they are, or not at all.
-    assert codes != {0} or (table, column) in {("runs", "stats"), ("claims", "fingerprint")}
+    assert codes != {0} or (table, column) in _UNREAD
 
 
 @pytest.mark.parametrize("bombs", [False, pytest.param(True, marks=pytest.mark.slow)])

@@ -21,7 +21,7 @@ def secret(database):
 
 
 def test_a_database_with_another_one_is_refused_in_one_line(call, database, secret):
-    for name in ("stats", "tune"):
+    for name in ("stats", "drops"):
         code, out, err = call(
             name, "--database", database, SIMHASH_SECRET="not that of the database"
         )
@@ -45,7 +45,7 @@ def test_no_command_shows_it(call, database, secret, tmp_path):
     for arguments in (
         ["stats"],
         ["stats", "--json"],
-        ["tune", "--namespace", "news", "--json"],
+        ["drops", "--namespace", "news", "--json"],
         ["show", "--namespace", "news", "http://a.test/1"],
         ["restore", "--namespace", "news"],
     ):
