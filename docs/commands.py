@@ -80,9 +80,10 @@ enabled.
     scrapy simhash drops --kept
     scrapy simhash drops --run 12 -o drops.jsonl
 
-It prints a line for each item: its similarity to a stored one, both URLs, and the reason with the
-values that differ. Long URLs are shortened; `--json` has them in full, and the ids for
-`restore --id`, in a [record](#a-record) a line.
+It prints a line for each stored item, and below it a line for each of its copies, with the reason
+and the first values that differ; with `--kept` all of them. Of a URL that is too long, it shows the
+part that the original does not have. `--json` has all of it, and the ids for `restore --id`, in a
+[record](#a-record) a line.
 """,
     "show": """\
     scrapy simhash show https://example.com/print/17

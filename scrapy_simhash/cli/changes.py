@@ -11,7 +11,7 @@ from itertools import chain, islice
 from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_database, add_lines, add_run, positive, seconds
 from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.cli.records import CHANGE_HEADS, change_cells, compared_texts
+from scrapy_simhash.cli.records import by_status, compared_texts
 from scrapy_simhash.history.changes import read_changes, read_window
 from scrapy_simhash.history.decisions import with_contents
 from scrapy_simhash.history.record import STATUSES, Record
@@ -50,18 +50,14 @@ def run(project: Project, options: Namespace) -> None:
         window = read_window(namespace, since=options.since, run=options.run)
 
         def parts() -> Iterator[Iterable[Record]]:
-            # Of one crawl by status, as often most have moved; of a time in its order.
-            groups = [options.status]
-            if options.since is None:
-                groups = [[status] for status in sorted(options.status, key="moved".__eq__)]
-            found = (read_changes(namespace, window, statuses) for statuses in groups)
+            found = (read_changes(namespace, window, [status]) for status in options.status)
             changes = chain.from_iterable(found)
             while part := list(islice(changes, _PART)):
                 counts.update(change.status for change in part)
                 yield with_contents(namespace, part, None) if options.texts else part
 
-        more = {"more": compared_texts} if options.texts else {}
-        output.write_lines(options, CHANGE_HEADS, parts(), change_cells, **more)
+        more = compared_texts if options.texts else None
+        output.write_lines(options, parts(), by_status, more)
     shown = ", ".join(f"{counts[name]:,} {name}" for name in STATUSES if counts[name])
     when = f"in run {window.run}" if window.run else f"since {format_time(window.since)} UTC"
     print(f"{when}: {shown or 'nothing'}", file=sys.stderr)

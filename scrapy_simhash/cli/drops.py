@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from scrapy_simhash.cli.arguments import add_database, add_lines, add_run
 from scrapy_simhash.cli.output import write_lines
 from scrapy_simhash.cli.project import Project
-from scrapy_simhash.cli.records import DECISION_HEADS, decision_cells
+from scrapy_simhash.cli.records import by_original
 from scrapy_simhash.history.decisions import read_decisions, with_contents
 from scrapy_simhash.history.namespaces import find_run, read_runs
 from scrapy_simhash.history.record import Record
@@ -42,7 +42,7 @@ def run(project: Project, options: Namespace) -> None:
                     counts.update(record.status for record in page)
                     yield [*with_contents(namespace, page, project.settings.scheme)]
 
-        write_lines(options, DECISION_HEADS, pages(), decision_cells)
+        write_lines(options, pages(), by_original, is_brief=not options.kept)
         runs = read_runs(namespaces[0])
         of_run = [row.counts for row in runs if row.id == number]
     named = ", ".join(repr(namespace.name) for namespace in namespaces)

@@ -8,7 +8,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import takewhile
+from itertools import chain, takewhile
 from math import floor
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -35,10 +35,8 @@ _LONGEST_CELL = 600
 # Columns of a line where there is no terminal at all.
 _NO_TERMINAL = 200
 
-# Columns that the last cell of a table has at least, if it needs them.
-_LAST_CELL = 20
-# Columns that any other cell has at least.
-_OTHER_CELL = 8
+# Of the lines in a group.
+_INDENT = "    "
 
 # Texts are cut at words, except in a script without spaces.
 _FIRST_WORD = re.compile(r"^\S{1,30}(?=\s)")
@@ -118,17 +116,18 @@ def lines_to(path: Path | None) -> Iterator[BinaryIO]:
 
 def write_lines(
     options: Namespace,
-    heads: Sequence[str],
     parts: Iterable[Iterable[Record]],
-    cells: Callable[[Iterable[Record]], Iterable[Sequence[Any]]],
-    more: Callable[[Record], Mapping[str, Any]] = lambda _: {},
+    show: Callable[[Iterable[Record]], Iterable[Group]],
+    more: Callable[[Record], Mapping[str, Any]] | None = None,
+    *,
+    is_brief: bool = False,
 ) -> None:
-    """Write records as a table for people, or as JSON. See `add_lines` and `print_lines`.
+    """Write records in groups for people, or as JSON. See `add_lines` and `print_groups`.
 
     Both are without the passwords of URLs. `more` gives what stands beside a record in JSON.
     """
     if options.output is None and not options.json:
-        print_lines(heads, map(cells, parts))
+        print_groups(show(chain.from_iterable(parts)), is_brief=is_brief)
         return
     # What is printed shows by itself that it goes on.
     with (
@@ -136,80 +135,66 @@ def write_lines(
         working("Writing", is_shown=options.output is not None),
     ):
         for part in parts:
-            told = ({**record.as_json(), **more(record)} for record in part)
+            told = ({**record.as_json(), **(more(record) if more else {})} for record in part)
             stream.writelines(json_line(without_secrets(one)) for one in told)
         stream.flush()
 
 
-def print_lines(heads: Sequence[str], parts: Iterable[Iterable[Sequence[Any]]]) -> None:
-    """Print the rows of parts as a table that is as wide as the terminal.
+#: A name and the rows that it has: a URL, a remark, and pieces of a text, if any.
+Group = tuple[str, Iterable[Sequence[Any]]]
 
-    The first part decides on the widths. Cells are shortened in the middle, as URLs are, and two
-    URLs at the beginning that they have in common; the last cells are wrapped. Behind its cells a
-    row may have pieces of a text, which are printed below them.
+
+def print_groups(groups: Iterable[Group], *, is_brief: bool = False) -> None:
+    """Print groups: a line for the name of each, one for each of its URLs with a short remark.
+
+    Longer remarks stand below the URL, or are cut if the list is to be brief; texts always stand
+    below. Lines are as wide as the terminal; a URL that does not fit is shown without the start
+    that it has in common with the name of its group.
     """
-    widths: list[int] = []
-    console, count = open_console(), len(heads)
-    for part in parts:
-        rows = [*part]
-        table = [[shortened(cell, _LONGEST_CELL) for cell in row[:count]] for row in rows]
-        if rows and not widths:
-            widths = _widths([heads, *table], console.width)
-            print("  ".join(map(set_cell_size, heads, widths)).rstrip())
-        indent = " " * (sum(widths[:-1]) + 2 * count - 2)
-        for (*cells, last), row in zip(table, rows, strict=True):
-            fitting = zip(_without_common_start(cells, widths), widths, strict=False)
-            shown = [_fitted(cell, width) for cell, width in fitting]
-            first, *more = Text(last).wrap(console, widths[-1]) or [Text()]
-            print("  ".join([*shown, first.plain]).rstrip())
-            for line in more:
-                print(indent + line.plain.rstrip())
-            for text in wrapped(row[count:], console.width - 4).plain.splitlines():
-                print(f"    {text.rstrip()}")
+    console = open_console()
+    for name, rows in groups:
+        print(_fitted(shortened(name, _LONGEST_CELL), console.width))
+        for url, remark, *pieces in rows:
+            width = console.width - len(_INDENT)
+            if is_brief and cell_len(remark) > width // 2 - 2:
+                remark = f"{chop_cells(remark, width // 2 - 3)[0]}…"  # noqa: PLW2901
+            for line in _lines(url, remark, name, width):
+                print(f"{_INDENT}{line}")
+            for line in wrapped(pieces, console.width - 2 * len(_INDENT)).plain.splitlines():
+                print(f"{2 * _INDENT}{line.rstrip()}")
 
 
-def _widths(rows: Iterable[Sequence[str]], width: int) -> list[int]:
-    """The width of each column, where the table is to have this width; the last takes the rest."""
-    *needed, last = (max(map(cell_len, column)) for column in zip(*rows, strict=False))
-    # Half of the table beside a long cell, a quarter beside two.
-    share = width // (2 * max(1, sum(cells > _LAST_CELL for cells in needed)))
-    left = width - 2 * len(needed) - min(last, max(_LAST_CELL, share))
-    fits = (most for most in range(max(needed), _OTHER_CELL, -1) if _total(needed, most) <= left)
-    cut = next(fits, _OTHER_CELL)
-    widths = [min(one, cut) for one in needed]
-    return [*widths, max(_LAST_CELL, width - sum(widths) - 2 * len(widths))]
+def _lines(url: str, remark: str, name: str, width: int) -> Iterator[str]:
+    """A URL, and a remark beside or below it."""
+    url, remark = shortened(url, _LONGEST_CELL), shortened(remark, _LONGEST_CELL)
+    needed = cell_len(remark) + 2
+    room = width - needed if needed <= width // 2 else width
+    if cell_len(url) > room and (start := _common_start(url, name)):
+        url = f"…{url.removeprefix(start)}"
+    if room < width:
+        yield f"{_fitted(url, room)}  {remark}".rstrip()
+        return
+    yield _fitted(url, room)
+    for line in Text(remark).wrap(_UNUSED, width - len(_INDENT)):
+        yield f"{_INDENT}{line.plain.rstrip()}"
 
 
-def _total(needed: Iterable[int], most: int) -> int:
-    return sum(min(one, most) for one in needed)
-
-
-def _without_common_start(cells: list[str], widths: Sequence[int]) -> list[str]:
-    """The cells of a row: two URLs without their common start, if a cut would hide the rest."""
-    urls = {cell: width for cell, width in zip(cells, widths, strict=False) if "://" in cell}
-    if len(urls) != 2 or all(cell_len(url) <= width for url, width in urls.items()):
-        return cells
+def _common_start(*urls: str) -> str:
+    """What two URLs have in common at their start, in whole parts; "" if that is their scheme."""
     parts = zip(*map(_END_OF_PART.split, urls), strict=False)
-    start = sum(len(one) for one, _ in takewhile(lambda pair: pair[0] == pair[1], parts))
-    is_shown = all(cell_len(url[start:]) <= _end_of(width) for url, width in urls.items())
-    if is_shown or not start:
-        return cells
-    return [f"…{cell[start:]}" if cell in urls else cell for cell in cells]
+    start = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], parts))
+    return "" if start.endswith("//") else start
 
 
-def _end_of(width: int) -> int:
-    """How many columns show the end of a cell whose middle is left out."""
-    return width * 3 // 5
-
-
-def _fitted(cell: str, width: int) -> str:
-    """A cell of this width: the scheme of a URL is left out, and then what is in the middle."""
-    if cell_len(cell) > width:
-        cell = cell.removeprefix("http://").removeprefix("https://")
-    if cell_len(cell) > width:
-        end = chop_cells(cell[::-1], _end_of(width))[0][::-1]
-        cell = f"{set_cell_size(cell, width - 1 - cell_len(end))}…{end}"
-    return set_cell_size(cell, width)
+def _fitted(url: str, width: int) -> str:
+    """A URL that fits: its scheme is left out first, and then what is in the middle."""
+    if cell_len(url) > width:
+        url = url.removeprefix("http://").removeprefix("https://")
+    if cell_len(url) > width:
+        # Its end tells most.
+        end = chop_cells(url[::-1], width * 3 // 5)[0][::-1]
+        url = f"{set_cell_size(url, width - 1 - cell_len(end))}…{end}"
+    return url
 
 
 def format_distance(value: int | None, bits: int) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Any
 
-from scrapy_simhash.cli.output import Piece, format_similarity, marked_difference
+from scrapy_simhash.cli.output import Group, Piece, format_similarity, marked_difference
 from scrapy_simhash.cli.printing import in_values
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.verdict import OF_TEXT
@@ -13,45 +16,58 @@ from scrapy_simhash.index.words import field_label
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.difference import difference
 
-#: Of a table of decisions, and of one of changes.
-DECISION_HEADS = ("similarity", "item", "similar to", "reason")
-CHANGE_HEADS = ("status", "item", "what changed")
-
 # Values of a line.
 _VALUES = 3
 
-
-def decision_cells(records: Iterable[Record]) -> Iterator[Sequence[str]]:
-    """Decisions as rows of a table for people, with the heads `DECISION_HEADS`."""
-    for record in records:
-        similarity, fields, reason = "-", record.fields, record.reason
-        if record.similarity is not None:
-            similarity = format_similarity(record.similarity, estimated=record.estimated)
-        if record.differs in fields:
-            reason = f"{reason}: {in_values(*fields[record.differs])}"
-        else:
-            some = [*fields.items()][:_VALUES]
-            values = (f"{field_label(one)}: {in_values(*both)}" for one, both in some)
-            reason = "; ".join([reason, *values])
-        yield similarity, record.url, record.original or "(deleted)", reason
+# Decisions that are put in groups at once.
+_PART = 10_000
 
 
-def change_cells(records: Iterable[Record]) -> Iterator[Sequence[Any]]:
-    """Changes as rows with the heads `CHANGE_HEADS`, and then how the texts differ, if read."""
-    for record in records:
-        parts = [how(record)] if how(record) else []
-        for name, values in record.fields.items():
-            more = ""
-            if any(values):
-                more = f": {in_values(*values)}"
-            elif name == OF_TEXT and record.similarity is not None:
-                share = format_similarity(record.similarity, estimated=False)
-                more = ": nothing in common" if share == "0.00" else f": similarity {share}"
-            parts.append(f"{field_label(name)}{more}")
-        texts: list[Piece] = []
-        if record.own.text and record.stored.text and record.own.text != record.stored.text:
-            texts = marked_difference(*difference(record.stored.text, record.own.text))
-        yield record.status, record.url, "; ".join(parts), *texts
+def by_original(records: Iterable[Record]) -> Iterator[Group]:
+    """Decisions in groups, each named by the URL of the stored item."""
+    records = iter(records)
+    while part := list(islice(records, _PART)):
+        groups = defaultdict[str, list[tuple[str, str]]](list)
+        for record in part:
+            groups[record.original or "(deleted)"].append((record.url, _why(record)))
+        yield from groups.items()
+
+
+def _why(record: Record) -> str:
+    """The reason for a decision, and what differs."""
+    fields, reason = record.fields, record.reason
+    if record.similarity is not None and (record.similarity < 1 or record.estimated):
+        near = format_similarity(record.similarity, estimated=record.estimated)
+        reason = f"{reason} ({near})"
+    if record.differs in fields:
+        return f"{reason}: {in_values(*fields[record.differs])}"
+    some = [*fields.items()][:_VALUES]
+    return "; ".join([reason, *(f"{field_label(one)}: {in_values(*both)}" for one, both in some)])
+
+
+def by_status(records: Iterable[Record]) -> Iterator[Group]:
+    """Changes in groups, each named by their status; with how the texts differ, if these are read.
+
+    They come in an order by status.
+    """
+    for status, of_status in groupby(records, key=attrgetter("status")):
+        yield status, map(_what_changed, of_status)
+
+
+def _what_changed(record: Record) -> Sequence[Any]:
+    parts = [how(record)] if how(record) else []
+    for name, values in record.fields.items():
+        more = ""
+        if any(values):
+            more = f": {in_values(*values)}"
+        elif name == OF_TEXT and record.similarity is not None:
+            share = format_similarity(record.similarity, estimated=False)
+            more = ": nothing in common" if share == "0.00" else f": similarity {share}"
+        parts.append(f"{field_label(name)}{more}")
+    texts: list[Piece] = []
+    if record.own.text and record.stored.text and record.own.text != record.stored.text:
+        texts = marked_difference(*difference(record.stored.text, record.own.text))
+    return record.url, "; ".join(parts), *texts
 
 
 def compared_texts(record: Record) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
-from scrapy_simhash.cli.records import DECISION_HEADS, compared_texts, decision_cells
+from scrapy_simhash.cli.records import by_original, compared_texts
 from scrapy_simhash.db.pages import StoredPage, find_pages
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.decisions import PageHistory, find_addresses, read_page
@@ -153,11 +153,11 @@ def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
     for one in page.decisions:
         number = f", id {one.id} for `restore --id`" if one.id else ""
         print(f"{one.status.capitalize()} in run {one.run}, {iso_time(one.created)}{number}:")
-        output.print_lines(DECISION_HEADS, [decision_cells([one])])
+        output.print_groups(by_original([one]))
         print()
         texts = difference(one.stored.text, one.own.text)
         console.print(output.wrapped(output.marked_difference(*texts), console.width), "")
     if page.duplicates:
         shown = len(page.duplicates)
         print(f"The newest {shown} of {page.duplicate_count:,} near-duplicates of it:")
-        output.print_lines(DECISION_HEADS, [decision_cells(page.duplicates)])
+        output.print_groups(by_original(page.duplicates))

@@ -27,9 +27,9 @@ from scrapy.utils.misc import load_object
 
 from scrapy_simhash.cli.arguments import add_output, positive
 from scrapy_simhash.cli.main import name_and_value
-from scrapy_simhash.cli.output import open_console, print_lines, print_table
+from scrapy_simhash.cli.output import open_console, print_groups, print_table
 from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.cli.records import DECISION_HEADS, decision_cells
+from scrapy_simhash.cli.records import by_original
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import NOTHING, SketchStore, make_part
@@ -254,7 +254,7 @@ def _print_verdict(console: Console, crawler: Crawler, data: ReportData, scheme:
         some = [*examples.values()][:_EXAMPLES]
         shown = with_contents(data.namespace, some, scheme)
         console.print("\nSimilar items that were kept, one for each reason:", style="bold")
-        print_lines(DECISION_HEADS, [decision_cells(shown)])
+        print_groups(by_original(shown))
 
 
 def _print_levels(console: Console, project: Project, namespace: NamespaceRow) -> None:

@@ -118,15 +118,36 @@ def test_what_was_kept_is_listed_with_both_values_and_the_true_similarity(call, 
     assert (kept["original"], kept["similarity"]) == (None, None)
 
 
-def test_people_get_a_line_for_each_also_in_a_pipe(call, priced, database):
-    heads, line = call("drops", "--kept", "--database", priced)[1].splitlines()
-    assert heads.split() == ["similarity", "item", "similar", "to", "reason"]
-    assert heads.index("reason") == line.index("`price`")
-    assert line.split(maxsplit=3)[1:3] == ["http://a.test/2", "http://a.test/1"]
-    assert line.endswith("`price` differs: 1 EUR -> 2 EUR")
-    _, equal, similar = call("drops", "--database", database)[1].splitlines()
-    assert equal.split(maxsplit=1)[0] == "1.00"
-    assert equal.index("equal texts") == similar.index("similar texts")
+def test_people_get_a_line_for_each_below_its_original_also_in_a_pipe(call, priced, database):
+    shown = call("drops", "--kept", "--database", priced)[1].splitlines()
+    assert shown[0] == "http://a.test/1"
+    assert shown[1].startswith("    http://a.test/2  `price` differs")
+    assert shown[1].endswith(": 1 EUR -> 2 EUR")
+    shown = call("drops", "--database", database)[1].splitlines()
+    assert shown[:2] == ["http://a.test/1", "    http://b.test/1  equal texts"]
+    assert re.fullmatch(r"    http://b.test/2  similar texts \(0\.9\d\)", shown[2])
+
+
+def test_copies_of_a_whole_site_are_told_apart_in_a_line_each(call, tmp_path, monkeypatch):
+    """231 copies of 40 originals, whose URLs differ at their ends, or in their middles."""
+    path, site = tmp_path / "seen.db", "https://courier.example/a-long-name-of-a-section/2030"
+    sources = ["related", "newsletter", "front", "app", "search"]
+    with Index(f"sqlite:///{path}") as index:
+        stories = [f"{site}/story-{number}" for number in range(40)]
+        urls = [*stories, *(f"{url}?utm_source={one}" for url in stories for one in sources)]
+        urls += [f"{site.replace('courier', 'gazette')}/story-{number}" for number in range(31)]
+        for number, url in enumerate(urls):
+            text = prose(int(re.search(r"story-(\d+)", url)[1]))
+            store(index, text, url, {"views": f"{number + 10_000_000} readers"})
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = call("drops", "--database", path)[1].splitlines()
+    assert len(shown) == 40 + 231
+    assert all(cell_len(line) <= 80 for line in shown)
+    groups = "\n".join(shown).replace("\n    ", "\t").splitlines()
+    assert len({*groups}) == 40
+    for group in groups:
+        assert len({*group.split("\t")}) == len(group.split("\t"))
+        assert {one for one in sources if f"={one}" in group} == {*sources}
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -135,11 +156,12 @@ def test_lines_are_as_wide_as_the_terminal_and_urls_keep_both_ends(
 ):
     path, long = tmp_path / "seen.db", "https://shop.example" + "/section" * 20
     with Index(f"sqlite:///{path}") as index:
-        meet(index, [(f"{long}/original", 1), (f"{long}/雪/copy", 1)])
+        meet(index, [(f"{long}/original", 1), (f"https://雪.example{long[8:]}/copy", 1)])
     monkeypatch.setenv("COLUMNS", str(width))
-    _, first, *more = call("drops", "--database", path)[1].splitlines()
-    assert all(cell_len(line) <= width for line in (first, *more))
-    assert re.search(r"shop\S*…\S*copy +shop\S*…\S*nal", first)
+    original, copy = call("drops", "--database", path)[1].splitlines()
+    assert max(map(cell_len, (original, copy))) <= width
+    assert re.fullmatch(r"shop\S*…\S*original", original)
+    assert re.fullmatch(r"    (雪|xn--)\S*…\S*copy  equal texts", copy)
 
 
 def test_a_deleted_original_keeps_its_url(call, database):

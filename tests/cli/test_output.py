@@ -30,30 +30,48 @@ def test_a_line_ends_between_words_and_in_no_mark(old, new, width, most):
             assert line.count(opened) == line.count(closed)
 
 
+LONG = "a remark that takes more than half of the columns"
+
+
 @pytest.mark.parametrize(
-    ("urls", "shown"),
+    ("name", "row", "shown"),
     [
+        ("http://a.example", ("http://b.example", "equal"), ["http://b.example  equal"]),
         (
-            ("http://127.0.0.1:8471/news/zh.html", "http://127.0.0.1:8472/news/zh.html"),
-            ("…8471/news/zh.html", "…8472/news/zh.html"),
+            "http://127.0.0.1:8471/a/long/path/zh.html",
+            ("http://127.0.0.1:8472/a/long/path/zh.html", "equal texts"),
+            ["…8472/a/long/path/zh.html  equal texts"],
         ),
         (
-            ("https://h.example/2024/a-long-title.html", "https://h.example/2024/a.html?print=1"),
-            ("…a-long-title.html", "…a.html?print=1   "),
+            "https://h.example/2024/a.html",
+            ("https://h.example/2024/a-title-of-many-words.html", "equal texts"),
+            ["…a-title-of-many-words.html  equal texts"],
         ),
-        (("https://h.example/long/long/1",) * 2, ("h.examp…ong/long/1", "h.examp…ong/long/1")),
         (
-            ("https://h.example/long/long/1", "https://h.example/long/long/2"),
-            ("h.examp…ong/long/1", "h.examp…ong/long/2"),
+            "https://h.example/" + "long/" * 9,
+            ("https://g.example/" + "long/" * 9 + "1", "equal"),
+            ["g.example/lon…ng/long/long/long/1  equal"],
         ),
-        (("http://a.example", "http://b.example"), ("http://a.example  ", "http://b.example  ")),
+        (
+            "changed",
+            ("https://h.example/2024/a.html", LONG),
+            [
+                "https://h.example/2024/a.html",
+                "    a remark that takes more than half",
+                "    of the columns",
+            ],
+        ),
+        ("changed", ("https://h.example/", ""), ["https://h.example/"]),
     ],
 )
-def test_of_two_urls_that_are_cut_the_difference_is_shown(capsys, monkeypatch, urls, shown):
-    monkeypatch.setenv("COLUMNS", "60")
-    monkeypatch.setattr(output, "_widths", lambda *_: [18, 18, 20])
-    output.print_lines(("item", "similar to", "reason"), [[(*urls, "equal texts")]])
-    assert capsys.readouterr().out.splitlines()[1] == f"{shown[0]:18}  {shown[1]:18}  equal texts"
+def test_a_url_in_a_group_shows_what_tells_it_from_the_name_of_the_group(
+    capsys, monkeypatch, name, row, shown
+):
+    monkeypatch.setenv("COLUMNS", "44")
+    output.print_groups([(name, [row])])
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert cell_len(first) <= 44
+    assert [line.removeprefix("    ") for line in lines] == shown
 
 
 @pytest.mark.parametrize(

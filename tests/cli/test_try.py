@@ -166,7 +166,7 @@ def test_it_lists_what_would_be_dropped_and_leaves_nothing_behind(project, tried
     assert all(line.startswith("Crawling: ") for line in err.splitlines())
     assert "shop: 10 pages, 10 items checked: 2 duplicates would be dropped (20.0%)" in out
     assert "1 (10.0%) kept: `price` differs" in out
-    assert f"{site}/9 {site}/8 `price` differs: 8 EUR -> 9 EUR" in out
+    assert f"{site}/8 {site}/9 `price` differs: 8 EUR -> 9 EUR" in out
     assert 'ADDONS = {"scrapy_simhash.Addon": 500}' in out
     # The offers have another price and serial number, and only the latter should be ignored.
     assert "SIMHASH_IGNORE_FIELDS" not in out
