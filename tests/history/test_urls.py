@@ -54,7 +54,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
     known = {url: read_page(namespace, url, [0]) for url in (A, B, C)}
     owned = read_page(namespace, "", [identity_hash(key + A)])
     kept = read_newest(namespace, kept=True)
-    seen = read_stored(namespace, limit=9)
+    seen = read_stored(namespace)
     items = read_items(namespace, choose_drops(namespace))
     return {
         "match": [(one.url, one.key.removeprefix(key)) for one in index.nearest(article(1))],

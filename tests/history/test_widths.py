@@ -36,4 +36,4 @@ def test_a_scheme_that_does_not_say_its_width_has_that_of_what_is_stored(index) 
 
 def test_an_empty_namespace_of_an_unknown_width_can_be_looked_at(index) -> None:
     found = choose_namespace(index.database, None)
-    assert len(read_stored(found, limit=9)) == 0
+    assert len(read_stored(found)) == 0
