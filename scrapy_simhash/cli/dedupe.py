@@ -160,9 +160,9 @@ def run(project: Project, options: Namespace) -> int:
         if targets.stream is not None:
             stack.enter_context(redirect_stdout(sys.stderr))
         for note in (note for source in (*reference, *sources) for note in source.notes):
-            print(f"scrapy simhash dedupe: {visible(_renamed(note, spooled))}", file=sys.stderr)
+            _tell(_renamed(note, spooled))
         sketcher = _sketcher(project, options, [*reference, *sources])
-        unused = _unused_fields(options, sources)
+        _tell_unused_fields(options, sources)
         with _shown() as advance:
             given = {"workers": options.workers, "references": len(reference)}
             counts = dedupe_corpus(sketcher, targets, **given, advance=advance)
@@ -170,8 +170,6 @@ def run(project: Project, options: Namespace) -> int:
             targets.stream.flush()
         problems = [_renamed(problem, spooled) for problem in counts.problems]
         _print(counts._replace(problems=problems), options)
-        for line in unused:
-            print(f"scrapy simhash dedupe: {visible(line)}", file=sys.stderr)
     return 3 if counts.rejected or counts.unreadable else 0
 
 
@@ -214,16 +212,17 @@ def _targets(options: Namespace) -> Targets:
     )
 
 
+def _tell(problem: str) -> None:
+    print(f"scrapy simhash dedupe: {visible(problem)}", file=sys.stderr)
+
+
 def _print(counts: Counts, options: Namespace) -> None:
     undecoded = [problem for problem in counts.problems if problem.endswith(NAME_IT)]
     told = [problem for problem in counts.problems if problem not in undecoded[1:]]
     for problem in told:
-        print(f"scrapy simhash dedupe: {visible(problem)}", file=sys.stderr)
+        _tell(problem)
     if (others := counts.rejected + counts.unreadable - len(told)) > 0:
-        print(
-            f"scrapy simhash dedupe: {others:,} more {plural(others, 'line')} can't be read",
-            file=sys.stderr,
-        )
+        _tell(f"{others:,} more {plural(others, 'line')} can't be read")
     if options.json:
         left_out = {"reference", "known", "unreadable"} if not options.against else set[str]()
         left_out |= set[str]() if counts.written else {"written"}
@@ -303,12 +302,11 @@ def _compared_fields(settings: Settings, options: Namespace) -> ComparedFields:
     return ComparedFields(only, [*ignore, *group], key)
 
 
-def _unused_fields(options: Namespace, sources: Sequence[Source]) -> list[str]:
+def _tell_unused_fields(options: Namespace, sources: Sequence[Source]) -> None:
     """Tell which options name fields that none of the first items has."""
-    lines = list[str]()
     named = {name: getattr(options, name) for name in ("fields", "ignore", "key")}
     given = {f"--{name}": Fields(value) for name, value in named.items() if value}
-    check = UnusedFieldCheck(tell=lines.append, **given)
+    check = UnusedFieldCheck(tell=_tell, **given)
     for source in sources if given else ():
         if isinstance(source, WarcFile):
             continue
@@ -317,7 +315,6 @@ def _unused_fields(options: Namespace, sources: Sequence[Source]) -> list[str]:
                 with suppress(RecordError):
                     check.see(source.item(record))
     check.report()
-    return lines
 
 
 @contextmanager

@@ -159,7 +159,7 @@ def _decided(
     """Sketch all records, which the store gets, then decide on them."""
     starts = list[int]()
     with (
-        closing(_portions(sketcher.sources, starts, references)) as portions,
+        closing(_portions(sketcher.sources, starts)) as portions,
         closing(sketch_all(sketcher, portions, workers)) as parts,
     ):
         for part in parts:
@@ -203,15 +203,14 @@ def _chunks(source: Source) -> Generator[list[FeedRecord]]:
             yield chunk
 
 
-def _portions(sources: Sequence[Source], starts: list[int], references: int) -> Generator[Portion]:
+def _portions(sources: Sequence[Source], starts: list[int]) -> Generator[Portion]:
     """The records of files; `starts` gets the number of the first one of each, and of all."""
     number = 0
     for place, source in enumerate(sources):
         starts.append(number)
         with closing(_chunks(source)) as chunks:
             for chunk in chunks:
-                is_first = number == 0 or (place >= references and number == starts[references])
-                yield Portion(place, number, chunk, is_first)
+                yield Portion(place, number, chunk)
                 number += len(chunk)
     starts.append(number)
 
@@ -323,11 +322,13 @@ class _Corpus:
 
 
 def _write(corpus: _Corpus, targets: Targets, streams: Mapping[Path, BinaryIO]) -> None:
-    compared_by = corpus.compared_by[corpus.first :]
-    is_unreadable = corpus.rejected.any() and np.isin(compared_by, (UNREADABLE, EMPTY)).all()
-    if targets.rejects is None and is_unreadable:
-        # As of a file in a different format. The same command will be given again, corrected.
-        raise FeedError(f"{corpus.problems[0]}; no other record can be read either")
+    compared_by, reader = corpus.compared_by[corpus.first :], corpus.sketcher.reader
+    if len(compared_by) and np.isin(compared_by, (UNREADABLE, EMPTY)).all():
+        # The same command will be given again, corrected.
+        if targets.rejects is None and corpus.rejected.any():  # as of a file in a different format
+            raise FeedError(f"{corpus.problems[0]}; no other record can be read either")
+        if isinstance(reader, ItemReader) and (only := reader.fields.only) is not None:
+            raise FeedError(f"no item has a value in {' or '.join(only)}")
     sources = corpus.sketcher.sources[corpus.references :]
     for path, wanted in ((targets.kept, corpus.kept), (targets.dropped, corpus.dropped)):
         if path is not None:

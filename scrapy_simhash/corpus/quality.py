@@ -1,13 +1,13 @@
-"""Quality signals: which of two copies is the better one.
+"""Which of two copies is the better one.
 
 Each criterion ranks a copy by a number, lower is better; the next criterion breaks ties.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING
 
 from scrapy_simhash.item.keys import item_url
 from scrapy_simhash.item.urls import site
@@ -20,25 +20,6 @@ _OWN_SITE = "own-site="
 _NAMES = ("https", "canonical", "longest", "earliest", "shortest-url")
 
 
-class QualitySignals(NamedTuple):
-    """What may make one copy better than another.
-
-    That is its address, "" if it has none, the characters of its text, when it was published, in
-    seconds since the epoch, and whether it declares its address the canonical one.
-    """
-
-    url: str = ""
-    length: int = 0
-    published: int | None = None
-    canonical: bool = False
-
-    @classmethod
-    def of(cls, document: Document) -> Self:
-        """Those of a document."""
-        address = item_url(document.key, document.url)
-        return cls(address, len(document.text or ""), document.published, document.canonical)
-
-
 @dataclass(frozen=True, slots=True)
 class Criterion:
     """What a copy is preferred by: as the user wrote it, and the site that it names, if any."""
@@ -46,20 +27,21 @@ class Criterion:
     name: str
     own_site: str = ""
 
-    def rank(self, signals: QualitySignals) -> int:
+    def rank(self, document: Document) -> int:
         """A number of 63 bits for a copy, lower is better."""
+        url = item_url(document.key, document.url)
         match self.name:
             case "https":
-                return int(not signals.url.lower().startswith("https://"))
+                return int(not url.lower().startswith("https://"))
             case "canonical":
-                return int(not signals.canonical)
+                return int(not document.canonical)
             case "longest":
-                return -signals.length
+                return -len(document.text or "")
             case "earliest":
-                return _LAST if signals.published is None else signals.published
+                return _LAST if document.published is None else document.published
             case "shortest-url":
-                return len(signals.url) or _LAST
-        return int(not signals.url or site(signals.url) != self.own_site)
+                return len(url) or _LAST
+        return int(not url or site(url) != self.own_site)
 
 
 def criteria_of(names: Iterable[str]) -> tuple[Criterion, ...]:
@@ -77,8 +59,3 @@ def criteria_of(names: Iterable[str]) -> tuple[Criterion, ...]:
         url = own_site if "://" in own_site else f"http://{own_site}/"
         criteria.append(Criterion(name, site(url) if own_site else ""))
     return tuple(criteria)
-
-
-def ranks_of(criteria: Sequence[Criterion], signals: QualitySignals) -> tuple[int, ...]:
-    """The ranks of a copy; the better copy has the lower tuple."""
-    return tuple(criterion.rank(signals) for criterion in criteria)

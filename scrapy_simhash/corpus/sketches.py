@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash import native
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.quality import Criterion, QualitySignals, ranks_of
+from scrapy_simhash.corpus.quality import Criterion
 from scrapy_simhash.db.values import ComparedBy, State, storable
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.tokens import fold_table
@@ -103,8 +103,8 @@ def make_part(
     keys = np.zeros((len(documents), slots + 1), np.int32)
     shingles, details = [_NO_SHINGLES], list[bytes]()
     names = dict[int, str]()
-    no_ranks = (0,) * len(criteria)
-    nothing = bytes(plan.width), bytes(_DIGEST), 0, 0, 0, 0, no_ranks, 0, 0, 0, -1, -1, 0
+    ranks = (0,) * len(criteria)
+    nothing = bytes(plan.width), bytes(_DIGEST), 0, 0, 0, 0, ranks, 0, 0, 0, -1, -1, 0
     rows: list[tuple[Any, ...]] = [(*nothing, NOTHING, False, False)] * len(documents)
     for number, document in enumerate(documents):
         if document is None:
@@ -129,7 +129,7 @@ def make_part(
             identity_hash(document.key),
             document.listing,
             *(0, 0),
-            ranks_of(criteria, QualitySignals.of(document)) if criteria else no_ranks,
+            tuple(criterion.rank(document) for criterion in criteria),
             document.sketch.size,
             mine.size,
             len(text),

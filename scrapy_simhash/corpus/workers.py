@@ -43,13 +43,11 @@ class Portion(NamedTuple):
         source: number of their source.
         number: of the first record in the corpus.
         chunk: the records.
-        is_first: whether they are the first of the corpus, or behind the reference.
     """
 
     source: int
     number: int
     chunk: list[FeedRecord]
-    is_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +67,10 @@ class Sketcher:
     criteria: Sequence[Criterion]
 
     def part(self, portion: Portion) -> Part:
-        """The sketches of some records.
-
-        Raises:
-            FeedError: no item has a field to compare.
-        """
+        """The sketches of some records."""
         source = self.sources[portion.source]
         read = [_read(source, record) for record in portion.chunk]
         items = [item for item, _ in read]
-        if portion.is_first and isinstance(self.reader, ItemReader):
-            self.reader.check([item for item in items if item is not None])
         documents = self.reader.documents(items, range(portion.number, portion.number + len(items)))
         part = make_part(documents, self.plan, self.criteria)
         for place, (item, document) in enumerate(zip(items, documents, strict=True)):
@@ -117,11 +109,7 @@ def usable_cores() -> int:
 def sketch_all(
     sketcher: Sketcher, portions: Iterable[Portion], workers: int | None
 ) -> Generator[Part]:
-    """Sketch records, in their order, in `workers` processes; by default as many as are faster.
-
-    Raises:
-        FeedError: as `Sketcher.part`.
-    """
+    """Sketch records, in their order, in `workers` processes; by default as many as are faster."""
     # A portion may be large: it is not held any longer than needed.
     portions = iter(portions)
     if (first := next(portions, None)) is None:

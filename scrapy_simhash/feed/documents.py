@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import chain, islice
 from typing import Any
 
-from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
@@ -216,20 +214,6 @@ class ItemReader:
             **how,
         )
         return page, markup.with_facts(content, **how)
-
-    def check(self, items: Sequence[Mapping[str, Any]]) -> None:
-        """Refuse items if none has a field to compare.
-
-        Raises:
-            FeedError: the names of the fields are wrong.
-        """
-        only = self.fields.only
-        if not items or only is None:
-            return
-        present = dict.fromkeys(chain.from_iterable(items))
-        if not any({name, name.partition(".")[0]} & present.keys() for name in only):
-            found = ", ".join(map(str, islice(present, 20))) or "none"
-            raise FeedError(f"no item has a field {' or '.join(only)}; their fields are {found}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,11 +202,7 @@ class Index:
             )
             for given in documents
         ]
-        return [
-            verdict
-            for start in range(0, len(prepared), BATCH)
-            for verdict in self.execute(claims=prepared[start : start + BATCH])
-        ]
+        return self.execute(claims=prepared)
 
     def confirm(self, *verdicts: Verdict) -> None:
         """Confirm the claims of verdicts: their documents are stored."""
@@ -249,7 +245,8 @@ class Index:
     ) -> list[Verdict]:
         """Release, confirm, claim and note what is left out, in this order.
 
-        All is done in one transaction.
+        All is done in one transaction, but each 64 further claims in one of their own: the
+        documents of a transaction are compared with each other.
 
         Confirmed and released are the claims of verdicts, if they have any. Returns the verdicts on
         `claims`, in their order.
@@ -258,6 +255,9 @@ class Index:
             IndexUnavailable: none of it is known to have been done.
             TooLarge: nothing was done; a document, or all together, are too large for the database.
         """
+        if len(claims) > BATCH:
+            first = self.execute(claims[:BATCH], confirm, release, left_out)
+            return first + self.execute(claims[BATCH:])
         confirm = [verdict for verdict in confirm if verdict.claim]
         release = [verdict for verdict in release if verdict.claim]
         if not (claims or confirm or release or left_out):

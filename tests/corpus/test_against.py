@@ -154,14 +154,14 @@ def test_what_can_not_be_compared_is_refused(call, tmp_path):
         ((new, "--against", archive, "-o", kept), "WARC can only be compared with WARC"),
         ((new, "--against", tmp_path / "none.jsonl", "-o", kept), "does not exist"),
         ((new, "--against", old, "-o", old), "exists; remove it"),
-        ((new, "--against", old, "-o", kept, "--fields", "body"), "no item has a field body"),
+        ((new, "--against", old, "-o", kept, "--fields", "body"), "no item has a value in body"),
     ):
         code, _, err = call("dedupe", *given)
         assert (code, problem in err) == (2, True), err
     # Also if only the reference has it.
     old.write_bytes(jsonl([{"body": prose(1, 90)}]))
     code, _, err = call("dedupe", new, "--against", old, "-o", kept, "--fields", "body")
-    assert (code, "no item has a field body" in err) == (2, True), err
+    assert (code, "no item has a value in body" in err) == (2, True), err
     assert not kept.exists()
 
 

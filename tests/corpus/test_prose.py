@@ -13,12 +13,11 @@ from loopback import prose
 from scrapy_simhash import native
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.workers import Portion, Sketcher
+from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.feed import documents
 from scrapy_simhash.feed import source as source_module
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.json_file import JsonLines
-from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.item import content
 
@@ -227,14 +226,6 @@ def sketcher_of(path, content=b""):
     plan = Plan.make(Rule(), bytes(range(16)))
     reader = ItemReader(plan.scheme, plan.secret, ComparedFields(["text"]), 8, 10**6)
     return Sketcher([JsonLines(path)], reader, plan, [])
-
-
-def test_names_that_no_item_has_are_refused(tmp_path):
-    sketcher = sketcher_of(tmp_path / "in.jsonl", lines_of({"title": PROSE}, {"body": PROSE}))
-    (chunk,) = sketcher.sources[0].chunks()
-    with pytest.raises(FeedError, match="no item has a field text"):
-        sketcher.part(Portion(0, 0, chunk, is_first=True))
-    assert len(sketcher.part(Portion(0, 0, chunk)).rows) == 2
 
 
 def test_with_the_core_or_without_it_and_any_number_of_workers_decides_the_same(

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from scrapy_simhash.corpus.quality import QualitySignals, criteria_of, ranks_of
+from scrapy_simhash.corpus.quality import criteria_of
+from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import ItemContent, read_item
+from scrapy_simhash.simhash.scheme import Sketch
 
 ADDRESS = "https://news.test/a"
 
@@ -72,33 +74,40 @@ def test_items_that_declare_their_address_canonical(item, canonical):
     assert read(item).canonical is canonical
 
 
+def document_of(url="", text="", **more):
+    return Document(Sketch(1, 9, None), url, url, text=text, **more)
+
+
 @pytest.mark.parametrize(
     ("names", "one", "other", "is_better"),
     [
-        ("https", QualitySignals("https://a.test/"), QualitySignals("http://a.test/"), True),
+        ("https", document_of("https://a.test/"), document_of("http://a.test/"), True),
         (
             "https,longest",
-            QualitySignals("http://a.test/", 9),
-            QualitySignals("http://b.test/", 8),
+            document_of("http://a.test/", "longer"),
+            document_of("http://b.test/", "short"),
             True,
         ),
         (
             "https,longest",
-            QualitySignals("http://a.test/", 9),
-            QualitySignals("https://b.test/", 8),
+            document_of("http://a.test/", "longer"),
+            document_of("https://b.test/", "short"),
             False,
         ),
-        ("own-site=a.com", QualitySignals("http://www.a.com/"), QualitySignals(), True),
-        ("canonical", QualitySignals(canonical=True), QualitySignals(), True),
-        ("earliest", QualitySignals(published=5), QualitySignals(), True),
-        ("earliest", QualitySignals(published=5), QualitySignals(published=4), False),
-        ("shortest-url", QualitySignals("a"), QualitySignals(), True),
-        ("shortest-url", QualitySignals("ab"), QualitySignals("xy"), False),
+        ("own-site=a.com", document_of("http://www.a.com/"), document_of(), True),
+        ("canonical", document_of(canonical=True), document_of(), True),
+        ("earliest", document_of(published=5), document_of(), True),
+        ("earliest", document_of(published=5), document_of(published=4), False),
+        ("shortest-url", document_of("http://a.test/"), document_of(), True),
+        ("shortest-url", document_of("http://a.test/b"), document_of("http://a.test/"), False),
     ],
 )
 def test_the_first_criterion_that_differs_decides(names, one, other, is_better):
-    criteria = criteria_of(names.split(","))
-    assert (ranks_of(criteria, one) < ranks_of(criteria, other)) is is_better
+    ranks = [
+        [criterion.rank(copy) for criterion in criteria_of(names.split(","))]
+        for copy in (one, other)
+    ]
+    assert (ranks[0] < ranks[1]) is is_better
 
 
 def test_an_unknown_criterion_is_refused():
