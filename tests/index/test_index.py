@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
@@ -160,14 +161,16 @@ def test_a_batch_decides_as_its_documents_one_by_one_do(blocks: Callable[..., In
     check()
 
 
-def test_copies_are_found_within_one_call_however_many_documents_it_has(
+def test_copies_are_found_by_one_call_however_many_documents_it_has(
     blocks: Callable[..., Index],
 ) -> None:
     index, chance = blocks(), random.Random(1)
-    fingerprints = [chance.getrandbits(128) for _ in range(100)] * 2
-    documents = [index.document(one, key=str(n)) for n, one in enumerate(fingerprints)]
+    stored, *others = ([chance.getrandbits(128) for _ in range(50)] for _ in range(4))
+    index.claim_many({"fingerprint": one, "key": str(one)} for one in stored)
+    copied = [*chain(*others), *stored, *others[0]]
+    documents = [index.document(one, key=str(n)) for n, one in enumerate(copied)]
     kinds = [verdict.kind for verdict in index.execute(documents)]
-    assert kinds == ["unique"] * 100 + ["duplicate"] * 100
+    assert kinds == ["unique"] * 150 + ["duplicate"] * 100
 
 
 def test_any_sequence_of_claims_and_outcomes_agrees_with_a_list(
