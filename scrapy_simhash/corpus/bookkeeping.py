@@ -1,7 +1,8 @@
 """Bookkeeping fields: they only tell when, or in which order, the items of a corpus were stored.
 
 Some names may stand for the clock of a crawl or for the time of a thing: `created_at` of a table
-that a crawler fills, and of the posts of a forum. The whole corpus tells, never one pair of items.
+that a crawler fills, and of the posts of a forum. The first 100,000 items of the corpus tell, never
+one pair.
 
 - A counter of the items of each file is one if its name may be that of a counter.
 - A moment is the crawl's if it never goes back along a file, and one of these holds:
@@ -19,11 +20,12 @@ A feed that is sorted by its own dates has none of the three.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from bisect import bisect
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
+from math import inf
 from typing import Any, NamedTuple
 
 from scrapy_simhash.feed.source import FeedRecord, RecordError, Source
@@ -60,8 +62,8 @@ _OWN = re.compile("data|date|datum|fecha|日期|日付|날짜|дата")
 
 # Items of a file among which a field is looked for.
 _FIRST = 1024
-# Items of a corpus whose repetitions are counted.
-_COUNTED = 100_000
+# Items of a corpus that are looked at.
+_MOST = 100_000
 # Repetitions that prove something.
 _PROOF = 2
 # Seconds by which writers that work together may differ.
@@ -123,9 +125,9 @@ class _Count:
     first: Numbers | None = None
     last: Numbers | None = None
     steps: int = 0
-    holds: bool = True
 
-    def meet(self, value: Any) -> None:
+    def meet(self, value: Any) -> bool:
+        """Read the next value; returns whether the field still may be a counter."""
         numbers = _numbers(value)
         if self.last is None or self.first is None:
             self.first = numbers
@@ -134,72 +136,12 @@ class _Count:
         elif not (self.is_index and numbers == self.first and numbers in ((0,), (1,))):
             # Data frames that are appended to a file count from 0 again.
             numbers = None
-        self.last, self.holds = numbers, self.holds and numbers is not None
+        self.last = numbers
+        return numbers is not None
 
     @property
     def is_proven(self) -> bool:
         return self.steps >= (1 if self.is_index else _PROOF)
-
-
-@dataclass
-class _Own:
-    """A date of the things' own: whether it goes back along a file, and which ones there are."""
-
-    is_published: bool
-    last: float | None = None
-    goes_back: bool = False
-    moments: set[float] = field(default_factory=set)
-
-    def meet(self, moment: float) -> None:
-        self.goes_back |= self.last is not None and moment < self.last - _SLACK
-        self.last = moment
-        if len(self.moments) < _COUNTED:
-            self.moments.add(moment)
-
-
-@dataclass
-class _Moments:
-    """What speaks for a moment to be that of the crawl."""
-
-    last: float | None = None
-    holds: bool = True
-    items: int = 0
-    pauses: int = 0
-    #: Items that have a date of their own, which is not later, by the name of that.
-    owned: Counter[str] = field(default_factory=Counter)
-    #: The first moment of items by their content, and those that came with another one, too.
-    known: dict[int, float] = field(default_factory=dict)
-    repeated: set[int] = field(default_factory=set)
-    #: How many items came with another moment, have a URL, or have one that was there before.
-    same: int = 0
-    addressed: int = 0
-    again: int = 0
-
-    def meet(self, moment: float) -> None:
-        if self.last is not None:
-            self.holds = self.holds and moment >= self.last - _SLACK
-            self.pauses += moment > self.last + _PAUSE
-        self.last = max(moment, self.last or moment)
-        self.items += 1
-
-    def compare(self, moment: float, content: int, has_url: bool, is_again: bool) -> None:
-        if self.known.setdefault(content, moment) != moment:
-            self.same += 1
-            self.repeated.add(content)
-        self.addressed += has_url
-        self.again += is_again
-
-    def is_proven(self, own: Mapping[str, _Own], contents: int) -> bool:
-        for name, count in self.owned.items():
-            # A day, or the date of a thread of many posts, is not that of one thing.
-            is_own = own[name].is_published or 2 * len(own[name].moments) > contents
-            if count == self.items and own[name].goes_back and is_own:
-                return True
-        if self.same < _PROOF:
-            return False
-        if self.addressed:
-            return 2 * self.same >= self.again
-        return 2 * len(self.repeated) >= len(self.known) and not self.pauses
 
 
 class _Columns:
@@ -208,101 +150,133 @@ class _Columns:
     def __init__(self, ignore: frozenset[str]) -> None:
         self._ignore = ignore
         self._counts: dict[str, _Count] = {}
-        self._moments: dict[str, _Moments] = {}
-        self._own: dict[str, _Own] = {}
-        # The names of all other fields, and of those that tell something.
+        # The moments of items by their numbers: of the crawl, maybe, and of their own.
+        self._moments: dict[str, dict[int, float]] = {}
+        self._own: dict[str, dict[int, float]] = {}
+        # The latest moments of a file.
+        self._latest: dict[str, float] = {}
+        # The names of all fields, and of those that tell something.
         self._names: set[str] = set()
         self._content: set[str] = set()
+        # Hashes of URL and content.
+        self._items: dict[int, tuple[int, int]] = {}
+        self._starts: list[int] = []
         self.read = 0
-        self._urls: set[int] = set()
-        self._contents: set[int] = set()
 
     def begin(self) -> None:
         """Begin the next file."""
-        for columns in (self._counts, self._moments, self._own):
-            for column in columns.values():
-                column.last = None
+        self._starts.append(self.read)
+        self._latest.clear()
+        for column in self._counts.values():
+            column.last = None
 
     @property
     def is_open(self) -> bool:
         """Whether further items can tell anything."""
-        return bool(self._live(self._counts) or self._live(self._moments))
+        return self.read < _MOST and bool(self._counts or self._moments)
 
     def meet(self, item: Mapping[str, Any]) -> None:
-        """Read the next item of a file."""
+        """Read the next item of a file, if it is one of the first."""
+        if self.read >= _MOST:
+            return
         for name in set(islice(item, MAX_VALUES)) - self._names:
             self._learn(name, item)
-        for name in self._live(self._counts):
-            if name in item or self._counts[name].last is not None:
-                self._counts[name].meet(item.get(name))
-        if moments := self._live(self._moments):
-            self._meet_moments(item, moments)
+        for name, column in [*self._counts.items()]:
+            if (name in item or column.last is not None) and not column.meet(item.get(name)):
+                del self._counts[name]
+        if self._moments:
+            self._items[self.read] = self._read_content(item)
+            self._meet_moments(item)
         self.read += 1
 
     def _learn(self, name: str, item: Mapping[str, Any]) -> None:
         self._names.add(name)
         if name in self._ignore:
             return
-        joined = re.sub(r"[_\-\s]", "", name.casefold())
-        known = name_of(name)
+        joined, known = _joined(name), name_of(name)
         if _INDEX.fullmatch(joined) or _COUNT.fullmatch(name.casefold()):
             # Beside "y" it is a place.
-            is_place = joined == "x" and any(other.casefold() == "y" for other in item)
-            is_index = _INDEX.fullmatch(joined) is not None
-            self._counts[name] = _Count(is_index, holds=not is_place)
+            if joined != "x" or not any(other.casefold() == "y" for other in item):
+                self._counts[name] = _Count(_INDEX.fullmatch(joined) is not None)
         elif _WRITTEN.fullmatch(joined):
-            self._moments[name] = _Moments()
+            self._moments[name] = {}
         elif known.marks.isdisjoint({"fetched", "url"}) and known.state is None:
             self._content.add(name)
             if _PUBLISHED.fullmatch(joined) or _OWN.fullmatch(joined):
-                self._own[name] = _Own(bool(_PUBLISHED.fullmatch(joined)))
+                self._own[name] = {}
 
-    def _meet_moments(self, item: Mapping[str, Any], names: Sequence[str]) -> None:
-        own = {name: moment_of(item.get(name)) for name in self._own}
-        for name, moment in own.items():
-            if moment is not None:
-                self._own[name].meet(moment)
-        known = self._read_content(item) if self.read < _COUNTED else None
-        for name in names:
-            column = self._moments[name]
-            if (moment := moment_of(item.get(name))) is None:
-                # Some may be empty.
-                column.holds = column.holds and item.get(name) in (None, "")
-                continue
-            column.meet(moment)
-            column.owned.update(
-                other for other, its in own.items() if its is not None and its <= moment + _DAY
-            )
-            if known is not None:
-                column.compare(moment, *known)
+    def _meet_moments(self, item: Mapping[str, Any]) -> None:
+        for name, own in self._own.items():
+            if (moment := moment_of(item.get(name))) is not None:
+                own[self.read] = moment
+        for name, moments in [*self._moments.items()]:
+            moment, latest = moment_of(item.get(name)), self._latest.get(name, -inf)
+            if moment is not None and moment >= latest - _SLACK:
+                moments[self.read] = moment
+                self._latest[name] = max(moment, latest)
+            elif item.get(name) not in (None, ""):
+                del self._moments[name]
 
-    def _read_content(self, item: Mapping[str, Any]) -> tuple[int, bool, bool]:
-        """A hash of all else that an item tells; whether it has a URL, and one that was there."""
-        content = hash(repr([item.get(name) for name in sorted(self._content)]))
-        self._contents.add(content)
+    def _read_content(self, item: Mapping[str, Any]) -> tuple[int, int]:
+        """Hashes of the URL of an item, 0 for none, and of all else that it tells."""
         # Finding out which is the own one takes a while.
         own = item.get("url")
         if type(own) is not str:
             own = own_url(item, page_url="", key=None)
-        url = hash(own or "")
-        known, has_url = len(self._urls), url != hash("")
-        self._urls.add(url)
-        return hash((url, content)), has_url, has_url and len(self._urls) == known
-
-    @staticmethod
-    def _live(columns: Mapping[str, _Count | _Moments]) -> list[str]:
-        return [name for name, column in columns.items() if column.holds]
+        content = hash(repr([item.get(name) for name in sorted(self._content)]))
+        return hash(own) if own else 0, content
 
     def written(self) -> Written:
         """What was found."""
-        counts = [name for name in self._live(self._counts) if self._counts[name].is_proven]
+        counts = [name for name, column in self._counts.items() if column.is_proven]
         indexes = [name for name in counts if self._counts[name].is_index]
         others = [name for name in counts if name not in indexes]
-        moments = (name for name in self._live(self._moments) if self._proves(name))
+        moments = (name for name, moments in self._moments.items() if self._is_crawls(moments))
         return Written(tuple(indexes), (*others, *moments))
 
-    def _proves(self, name: str) -> bool:
-        return self._moments[name].is_proven(self._own, len(self._contents))
+    def _is_crawls(self, moments: Mapping[int, float]) -> bool:
+        """Whether a moment that never goes back along a file is that of the crawl."""
+        if moments and any(self._is_beside(moments, name, own) for name, own in self._own.items()):
+            return True
+        known, again = dict[tuple[int, int], float](), list[tuple[int, int]]()
+        for number, moment in moments.items():
+            if known.setdefault(self._items[number], moment) != moment:
+                again.append(self._items[number])
+        if len(again) < _PROOF:
+            return False
+        if urls := [url for url, _ in map(self._items.__getitem__, moments) if url]:
+            return 2 * len(again) >= len(urls) - len({*urls})
+        has_pause = any(step > _PAUSE for step in self._steps(moments))
+        return 2 * len({*again}) >= len(known) and not has_pause
+
+    def _is_beside(self, moments: Mapping[int, float], name: str, own: Mapping[int, float]) -> bool:
+        """Whether every item also has a date of its own that is not later, in no order."""
+        # A day, or the date of a thread of many posts, is not that of one thing.
+        contents = {content for _, content in self._items.values()}
+        is_own = _PUBLISHED.fullmatch(_joined(name)) or 2 * len({*own.values()}) > len(contents)
+        return (
+            bool(is_own)
+            and any(step < -_SLACK for step in self._steps(own))
+            and all(own.get(number, inf) <= moment + _DAY for number, moment in moments.items())
+        )
+
+    def _steps(self, moments: Mapping[int, float]) -> Iterator[float]:
+        """The seconds to each moment from the latest one before it in its file."""
+        latest = dict[int, float]()
+        for number, moment in moments.items():
+            file = bisect(self._starts, number)
+            before = latest.get(file, moment)
+            yield moment - before
+            latest[file] = max(moment, before)
+
+
+def _joined(name: str) -> str:
+    """A name in one word.
+
+    >>> _joined("Created-at")
+    'createdat'
+    """
+    return re.sub(r"[_\-\s]", "", name.casefold())
 
 
 def _numbers(value: Any) -> Numbers | None:

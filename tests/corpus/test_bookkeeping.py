@@ -217,6 +217,14 @@ def test_a_file_is_read_no_further_than_somebody_may_be_told_something(find, mon
     assert len(read) == 53
 
 
+def test_only_the_first_items_of_a_corpus_tell(find, monkeypatch):
+    items = [*polled(9), *polled(9)[::-1]]
+    assert find(items) == NOTHING
+    monkeypatch.setattr(bookkeeping, "_MOST", 9)
+    assert find(items) == ((), ("created_at",))
+    assert find(items[:9], items[::-1]) == ((), ("created_at",))
+
+
 def test_of_damaged_lines_and_csv(tmp_path):
     path = tmp_path / "in.jsonl"
     path.write_bytes(jsonl(polled(4)) + b"{\n" + jsonl(polled(9)[4:]))
