@@ -23,6 +23,7 @@ from scrapy_simhash.crawl.fields import Fields, UnusedFieldCheck
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.durable import open_new
+from scrapy_simhash.feed.compression import format_of
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader, PageReader
 from scrapy_simhash.feed.encodings import NAME_IT, text_encoding
 from scrapy_simhash.feed.files import find_files, identity_of, is_table, open_source
@@ -350,7 +351,7 @@ def _check_files(sources: Sequence[Source], reference: Sequence[Source], targets
     if len({path.resolve() for path in paths}) < len(paths):
         raise CommandError("-o, --dropped, --groups and --rejects must be different files")
     for path in filter(None, (targets.kept, targets.dropped, targets.groups)):
-        is_copy = path != targets.groups and first.can_write(path)
+        is_copy = path != targets.groups and format_of(path) in first.suffixes
         if not is_copy and not is_table(path):
             allowed = ".jsonl, .json, .csv, .tsv or .parquet"
             raise CommandError(f"{path}: the name must end in {allowed}")

@@ -21,14 +21,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
 from math import inf
 from typing import Any, NamedTuple
 
-from scrapy_simhash.feed.source import FeedRecord, RecordError, Source
+from scrapy_simhash.feed.source import RecordError, Source
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.times import moment_of
 from scrapy_simhash.item.urls import own_url
@@ -93,19 +93,19 @@ class Written(NamedTuple):
 
 
 def find_written(
-    files: Iterable[tuple[Source, Generator[list[FeedRecord]]]],
+    files: Sequence[Source],
     ignore: Collection[str] = (),
     advance: Callable[[int], None] = lambda read: None,
 ) -> Written:
-    """Find these fields in files, each given with its records; without those that are ignored.
+    """Find these fields in files; without those that are ignored.
 
     `advance` is called now and then with the number of items read.
     """
     columns = _Columns(frozenset(ignore))
-    for source, chunks in files:
+    for source in files:
         columns.begin()
         read = 0
-        with closing(chunks):
+        with closing(source.chunks()) as chunks:
             for chunk in chunks:
                 for record in chunk:
                     with suppress(RecordError):

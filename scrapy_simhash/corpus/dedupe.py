@@ -21,22 +21,16 @@ from scrapy_simhash.corpus.near import Explainer, Near
 from scrapy_simhash.corpus.sketches import EMPTY, NOTHING, UNREADABLE, Sketches, SketchStore
 from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import new_file
+from scrapy_simhash.feed.compression import format_of
 from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.feed.files import write_table
-from scrapy_simhash.feed.source import FeedError, FeedRecord, Output, Source, chosen
+from scrapy_simhash.feed.source import FeedError, Output, Source, chosen
 from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.item.irrelevant import FieldAdvice
 
 if TYPE_CHECKING:
     Phase = Literal["Reading", "Sketching", "Deciding", "Writing", "Comparing"]
     Advance = Callable[[Phase, int], None]
-
-# Bytes that any file may unpack to.
-_FREE = 1 << 30
-# How many times its size a file may unpack to beyond these.
-_RATIO = 1000
-# Bytes that are kept in memory of each record.
-_PER_RECORD = 1 << 10
 
 # Columns of the table of groups. Items are numbered from 1; a group has the number of the item that
 # is kept. The original is the item of which this one is a copy or, if it is kept, the item whose
@@ -186,21 +180,10 @@ def _without_written(sketcher: Sketcher, advance: Advance) -> tuple[Sketcher, Se
     reader = sketcher.reader
     if not isinstance(reader, ItemReader) or reader.fields.only is not None:
         return sketcher, ()
-    fields, files = reader.fields, ((source, _chunks(source)) for source in sketcher.sources)
-    found = find_written(files, fields.ignore, partial(advance, "Reading"))
+    fields = reader.fields
+    found = find_written(sketcher.sources, fields.ignore, partial(advance, "Reading"))
     fields = replace(fields, ignore=[*fields.ignore, *found.indexes], beside_texts=found.others)
     return replace(sketcher, reader=replace(reader, fields=fields)), (*found.indexes, *found.others)
-
-
-def _chunks(source: Source) -> Generator[list[FeedRecord]]:
-    """The chunks of a file, as long as it does not unpack to too much."""
-    left = _FREE + _RATIO * source.path.stat().st_size
-    with closing(source.chunks()) as chunks:
-        for chunk in chunks:
-            left -= sum(record.size for record in chunk) + _PER_RECORD * len(chunk)
-            if left < 0:
-                raise FeedError(f"{source.path}: unpacks to 1 GiB and 1,000 times its size")
-            yield chunk
 
 
 def _portions(sources: Sequence[Source], starts: list[int]) -> Generator[Portion]:
@@ -208,9 +191,9 @@ def _portions(sources: Sequence[Source], starts: list[int]) -> Generator[Portion
     number = 0
     for place, source in enumerate(sources):
         starts.append(number)
-        with closing(_chunks(source)) as chunks:
+        with closing(source.chunks()) as chunks:
             for chunk in chunks:
-                yield Portion(place, number, chunk)
+                yield place, number, chunk
                 number += len(chunk)
     starts.append(number)
 
@@ -344,7 +327,7 @@ def _write(corpus: _Corpus, targets: Targets, streams: Mapping[Path, BinaryIO]) 
 
 def _copy(sources: Sequence[Source], wanted: Sequence[bool], output: Output) -> None:
     """Write records as their own format does or, in another one, as items."""
-    if not sources[0].can_write(output.path):
+    if format_of(output.path) not in sources[0].suffixes:
         write_table(partial(_items, sources, wanted), output)
         return
     left = iter(wanted)

@@ -13,7 +13,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from threading import Thread
 from time import thread_time
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.quality import Criterion
@@ -36,18 +36,9 @@ _ENOUGH = 8
 _COMPRESSION = 4
 
 
-class Portion(NamedTuple):
-    """Records that are sketched together.
-
-    Attributes:
-        source: number of their source.
-        number: of the first record in the corpus.
-        chunk: the records.
-    """
-
-    source: int
-    number: int
-    chunk: list[FeedRecord]
+#: Records that are sketched together: the number of their source, that of the first one in the
+#: corpus, and the records.
+Portion = tuple[int, int, list[FeedRecord]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +59,10 @@ class Sketcher:
 
     def part(self, portion: Portion) -> Part:
         """The sketches of some records."""
-        source = self.sources[portion.source]
-        read = [_read(source, record) for record in portion.chunk]
+        source, number, chunk = portion
+        read = [_read(self.sources[source], record) for record in chunk]
         items = [item for item, _ in read]
-        documents = self.reader.documents(items, range(portion.number, portion.number + len(items)))
+        documents = self.reader.documents(items, range(number, number + len(items)))
         part = make_part(documents, self.plan, self.criteria)
         for place, (item, document) in enumerate(zip(items, documents, strict=True)):
             if item is None:
@@ -114,7 +105,7 @@ def sketch_all(
     portions = iter(portions)
     if (first := next(portions, None)) is None:
         return
-    size, began = sum(record.size for record in first.chunk), thread_time()
+    size, began = sum(record.size for record in first[2]), thread_time()
     yield sketcher.part(first)
     del first
     workers = workers or _worthwhile(sketcher.sources, (thread_time() - began) / (size or 1))

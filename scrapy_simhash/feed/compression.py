@@ -29,18 +29,23 @@ _OPENERS: dict[str, Callable[[Any, Any], Any]] = {
     ".xz": lzma.open,
     ".zst": lambda stream, mode: _zstd().open(stream, mode),
 }
+# Formats with a compression of their own.
+_AS_A_WHOLE = {".parquet", ".warc", ".wet"}
 # The errors for damaged and truncated files; bz2 raises OSError without errno.
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, OSError)
 
 
-def without_suffix(path: Path) -> str:
-    """The last suffix before that of a compression, in lower case.
+def format_of(path: Path) -> str:
+    """The suffix that tells the format, without that of a compression, in lower case.
 
-    >>> without_suffix(Path("items.jsonl.gz"))
-    '.jsonl'
+    A compressed archive is a format of its own: each record is compressed.
+
+    >>> format_of(Path("items.jsonl.gz")), format_of(Path("pages.warc.gz"))
+    ('.jsonl', '.warc.gz')
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    return next((suffix for suffix in reversed(suffixes) if suffix not in _OPENERS), "")
+    found = next((suffix for suffix in reversed(suffixes) if suffix not in _OPENERS), "")
+    return "".join(suffixes[-2:]) if found in _AS_A_WHOLE and found != suffixes[-1] else found
 
 
 def is_compressed(path: Path) -> bool:

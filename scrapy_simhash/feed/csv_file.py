@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from scrapy_simhash.feed.compression import compressing, without_suffix
+from scrapy_simhash.feed.compression import compressing, format_of
 from scrapy_simhash.feed.encodings import TextFile
 from scrapy_simhash.feed.json_file import to_json
 from scrapy_simhash.feed.source import (
@@ -107,6 +107,8 @@ class CsvFile(TextFile):
         has_header: whether the first row names the columns; else none has a name.
     """
 
+    suffixes = DELIMITERS
+
     def __init__(self, path: Path, named: str | None = None, *, has_header: bool = True) -> None:
         super().__init__(path, named)
         self.has_header = has_header
@@ -124,10 +126,6 @@ class CsvFile(TextFile):
             return super().notes
         told = f"the first row names the columns, but has {shortened(value, 40)!r}"
         return [*super().notes, f"{self.path}: {told}; if it is an item, use --no-header"]
-
-    def can_write(self, path: Path) -> bool:
-        """Any CSV file."""
-        return without_suffix(path) in DELIMITERS
 
     def records(self) -> Generator[FeedRecord]:
         """Yield the rows without the header, which stands again where a crawl has appended."""
@@ -238,7 +236,7 @@ def write_csv(
 def _writing(output: Output, errors: str) -> Iterator[Any]:
     with compressing(output.stream, output.path) as packed:
         text = io.TextIOWrapper(packed, "utf-8", errors, newline="")
-        yield csv.writer(text, delimiter=DELIMITERS.get(without_suffix(output.path), ","))
+        yield csv.writer(text, delimiter=DELIMITERS.get(format_of(output.path), ","))
         text.detach()
 
 

@@ -9,17 +9,17 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from scrapy_simhash.feed.compression import without_suffix
+from scrapy_simhash.feed.compression import format_of
 from scrapy_simhash.feed.csv_file import DELIMITERS, CsvFile, write_csv
 from scrapy_simhash.feed.json_file import ARRAY, JSON_LINES, json_file, write_json
-from scrapy_simhash.feed.parquet import ParquetTable, write_parquet
+from scrapy_simhash.feed.parquet import PARQUET, ParquetTable, write_parquet
 from scrapy_simhash.feed.source import FeedError, Output, Source
 from scrapy_simhash.feed.warc import ARCHIVES, WarcFile
 
 Rows = Callable[[], Iterable[Mapping[str, Any]]]
 
-_TEXTS = {*JSON_LINES, ARRAY, *DELIMITERS}
-_KNOWN = {*_TEXTS, ".parquet", *ARCHIVES}
+_TABLES = {*JSON_LINES, ARRAY, *DELIMITERS, PARQUET}
+_KNOWN = {*_TABLES, *ARCHIVES}
 
 
 def open_source(path: Path, encoding: str | None = None, *, has_header: bool = True) -> Source:
@@ -33,10 +33,10 @@ def open_source(path: Path, encoding: str | None = None, *, has_header: bool = T
     Raises:
         FeedError: the format is unknown, or the file is damaged.
     """
-    format_, last = without_suffix(path), path.suffix.lower()
-    if last == ".parquet":
+    format_ = format_of(path)
+    if format_ == PARQUET:
         return ParquetTable(path)
-    if format_ in ARCHIVES and last in {format_, ".gz"}:
+    if format_ in ARCHIVES:
         return WarcFile(path)
     if format_ in DELIMITERS:
         return CsvFile(path, encoding, has_header=has_header)
@@ -59,7 +59,7 @@ def find_files(name: str) -> list[Path]:
     path = Path(name)
     if path.is_dir():
         shown = (file for file in path.rglob("*") if file.is_file() and file.name[0] != ".")
-        files = [file for file in shown if without_suffix(file) in _KNOWN]
+        files = [file for file in shown if format_of(file) in _KNOWN]
     elif path.exists() or not set("*?[") & set(name):
         files = [path]
     else:
@@ -81,7 +81,7 @@ def identity_of(sources: Sequence[Source]) -> str:
 
 def is_table(path: Path) -> bool:
     """Whether the name is that of JSON, CSV or Parquet."""
-    return path.suffix.lower() == ".parquet" or without_suffix(path) in _TEXTS
+    return format_of(path) in _TABLES
 
 
 def write_table(
@@ -102,9 +102,9 @@ def write_table(
     Raises:
         FeedError: a value can't be written in this format.
     """
-    if output.path.suffix.lower() == ".parquet":
+    if format_of(output.path) == PARQUET:
         write_parquet(rows, output.stream, types)
-    elif without_suffix(output.path) in DELIMITERS:
+    elif format_of(output.path) in DELIMITERS:
         columns = list(types or dict.fromkeys(chain.from_iterable(rows())))
         write_csv(rows(), columns, output, for_people=for_people)
     else:

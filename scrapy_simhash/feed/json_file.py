@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scrapy_simhash.feed.compression import compressing, open_unpacked, without_suffix
+from scrapy_simhash.feed.compression import compressing, format_of, open_unpacked
 from scrapy_simhash.feed.encodings import TextFile
 from scrapy_simhash.feed.source import (
     CHUNK_BYTES,
@@ -53,7 +53,7 @@ def json_file(path: Path, named: str | None = None) -> TextFile:
         if _ARRAY_OF_OBJECTS.match(head):
             return JsonArray(path, named)
         is_long = _LONG_OBJECT.match(head) is not None
-        if is_long or (without_suffix(path) == ARRAY and "\n" not in head.strip()):
+        if is_long or (format_of(path) == ARRAY and "\n" not in head.strip()):
             _check_object(path, head + text.read(MOST_BYTES), is_long=is_long)
     return source
 
@@ -84,10 +84,7 @@ class JsonLines(TextFile):
     """A file of JSON objects, one on each line. Its records are lines with their numbers."""
 
     form = "JSON Lines"
-
-    def can_write(self, path: Path) -> bool:
-        """Lines, compressed or not."""
-        return without_suffix(path) in JSON_LINES
+    suffixes = JSON_LINES
 
     def records(self) -> Generator[FeedRecord]:
         """Yield the lines that are not blank, in UTF-8 and without a comma behind the object."""
@@ -137,10 +134,7 @@ class JsonArray(TextFile):
     """A file of one or several JSON arrays. Its records are elements with their numbers."""
 
     form = "JSON array"
-
-    def can_write(self, path: Path) -> bool:
-        """Any other array."""
-        return without_suffix(path) == ARRAY
+    suffixes = frozenset({ARRAY})
 
     def records(self) -> Generator[FeedRecord]:
         """Yield the elements of the arrays, of which one or a chunk is held.
@@ -201,7 +195,7 @@ def write_json(values: Iterable[Any], output: Output) -> None:
     # JSON may have lone surrogates, which are no UTF-8.
     lines = (to_json(value).encode("utf-8", "backslashreplace") for value in values)
     with compressing(output.stream, output.path) as packed:
-        if without_suffix(output.path) != ARRAY:
+        if format_of(output.path) != ARRAY:
             packed.writelines(line + b"\n" for line in lines)
             return
         packed.write(b"[\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from scrapy_simhash.feed.source import (
@@ -17,6 +16,8 @@ from scrapy_simhash.feed.source import (
     chosen,
     optional,
 )
+
+PARQUET = ".parquet"
 
 # The most rows that are read or written together.
 _ROWS = 1024
@@ -30,14 +31,12 @@ def _pyarrow() -> Any:
 class ParquetTable(Source):
     """A table. Its records are rows as dicts, which are the items."""
 
+    suffixes = frozenset({PARQUET})
+
     @property
     def form(self) -> str:
         """Parquet with the columns and their types."""
         return f"Parquet {self._schema()}"
-
-    def can_write(self, path: Path) -> bool:
-        """Any other Parquet file."""
-        return path.suffix.lower() == ".parquet"
 
     def records(self) -> Generator[FeedRecord]:
         """Yield the rows; those of 16 MiB, or 1,024 of them, are held."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from importlib import import_module
 from itertools import compress
@@ -14,6 +14,11 @@ from typing import Any, BinaryIO, NamedTuple
 CHUNK_BYTES = 1 << 20
 # The most records of a chunk.
 _CHUNK_RECORDS = 512
+# Bytes that any file may unpack to, and how many times its size it may beyond these.
+_FREE = 1 << 30
+_RATIO = 1000
+# Bytes that are kept in memory of each record.
+_PER_RECORD = 1 << 10
 
 #: The most bytes of a record, or characters, and the most values or cells. One takes up to 300 MB.
 MOST_BYTES = 16 << 20
@@ -83,6 +88,11 @@ class Source(ABC):
 
     @property
     @abstractmethod
+    def suffixes(self) -> Collection[str]:
+        """The suffixes of files of this format, which `write` writes; see `format_of`."""
+
+    @property
+    @abstractmethod
     def form(self) -> str:
         """The format with its columns: files of equal forms can be written to one file."""
 
@@ -90,10 +100,6 @@ class Source(ABC):
     def notes(self) -> Sequence[str]:
         """What was assumed about the file, for its user."""
         return ()
-
-    @abstractmethod
-    def can_write(self, path: Path) -> bool:
-        """Whether a file of that name has this format, so that `write` writes it."""
 
     @abstractmethod
     def records(self) -> Generator[FeedRecord]:
@@ -104,12 +110,19 @@ class Source(ABC):
         """
 
     def chunks(self) -> Generator[list[FeedRecord]]:
-        """Yield the records in groups."""
-        part, size = list[FeedRecord](), 0
+        """Yield the records in groups.
+
+        Raises:
+            FeedError: as `records`, or the file unpacks to too much.
+        """
+        part, size, left = list[FeedRecord](), 0, _FREE + _RATIO * self.path.stat().st_size
         with closing(self.records()) as records:
             for record in records:
                 part.append(record)
-                size += record[2]
+                size += record.size
+                left -= record.size + _PER_RECORD
+                if left < 0:
+                    raise FeedError(f"{self.path}: unpacks to 1 GiB and 1,000 times its size")
                 if len(part) == _CHUNK_RECORDS or size >= CHUNK_BYTES:
                     yield part
                     part, size = [], 0

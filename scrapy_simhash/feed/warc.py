@@ -9,10 +9,9 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from os import SEEK_END
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from scrapy_simhash.feed.compression import without_suffix
+from scrapy_simhash.feed.compression import format_of
 from scrapy_simhash.feed.source import (
     MOST_BYTES,
     FeedError,
@@ -23,8 +22,9 @@ from scrapy_simhash.feed.source import (
 )
 from scrapy_simhash.text.html import decode
 
-#: Suffixes of archives, perhaps with ".gz" behind them.
-ARCHIVES = (".warc", ".wet")
+#: Suffixes of archives, and of those in which each record is compressed.
+PLAIN = frozenset({".warc", ".wet"})
+ARCHIVES = frozenset({*PLAIN, *(f"{suffix}.gz" for suffix in PLAIN)})
 
 _HTML = ("text/html", "application/xhtml+xml")
 _BLOCK = 1 << 20
@@ -72,13 +72,14 @@ class WarcFile(Source):
     """
 
     @property
-    def form(self) -> str:
-        """WARC with or without compression, because records are copied as they are."""
-        return "WARC .gz" if _is_gzip(self.path) else "WARC"
+    def suffixes(self) -> frozenset[str]:
+        """Those of archives with the same compression, as records are copied as they are."""
+        return PLAIN if format_of(self.path) in PLAIN else ARCHIVES - PLAIN
 
-    def can_write(self, path: Path) -> bool:
-        """An archive with the same compression."""
-        return without_suffix(path) in ARCHIVES and _is_gzip(path) is _is_gzip(self.path)
+    @property
+    def form(self) -> str:
+        """WARC with or without compression."""
+        return "WARC" if self.suffixes == PLAIN else "WARC .gz"
 
     def records(self) -> Generator[FeedRecord]:
         """Yield the pages."""
@@ -98,30 +99,19 @@ class WarcFile(Source):
                         _copy(archive, output.stream, following.start - record.start)
 
     def _parts(self) -> Generator[_Record]:
-        last = -1
+        warc, last = optional("fastwarc.warc", "warc"), -1
         with self.path.open("rb") as stream:
-            for record in self._parsed(stream):
-                if record.start == last:
-                    raise FeedError(
-                        f"{self.path}: compressed as a whole, not record by record: unpack it"
-                    )
-                last = record.start
-                yield record
-            # FastWARC accepts a truncated record, or skips it.
-            if not _is_complete(stream, max(last, 0)):
-                raise FeedError(f"{self.path}: truncated: ends within a record")
-
-    def _parsed(self, stream: BinaryIO) -> Generator[_Record]:
-        warc = optional("fastwarc.warc", "warc")
-        try:
-            for record in warc.ArchiveIterator(stream, parse_http=True, auto_decode="all"):
-                yield _Record(record.stream_pos, _page(record, warc.WarcRecordType))
-        except (OSError, ValueError) as error:
-            raise FeedError(f"{self.path}: not a readable WARC file ({error})") from error
-
-
-def _is_gzip(path: Path) -> bool:
-    return path.suffix.lower() == ".gz"
+            try:
+                for record in warc.ArchiveIterator(stream, parse_http=True, auto_decode="all"):
+                    if record.stream_pos == last:
+                        raise FeedError("compressed as a whole, not record by record: unpack it")
+                    last = record.stream_pos
+                    yield _Record(last, _page(record, warc.WarcRecordType))
+                # FastWARC accepts a truncated record, or skips it.
+                if not _is_complete(stream, max(last, 0)):
+                    raise FeedError("truncated: ends within a record")
+            except (OSError, ValueError) as error:
+                raise FeedError(f"{self.path}: not a readable WARC file ({error})") from error
 
 
 def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:

@@ -31,7 +31,7 @@ def find(tmp_path):
             path = tmp_path / f"{number}.jsonl"
             path.write_bytes(jsonl(items))
             sources.append(JsonLines(path))
-        return find_written(((source, source.chunks()) for source in sources), ignore)
+        return find_written(sources, ignore)
 
     return run
 
@@ -229,13 +229,13 @@ def test_of_damaged_lines_and_csv(tmp_path):
     path = tmp_path / "in.jsonl"
     path.write_bytes(jsonl(polled(4)) + b"{\n" + jsonl(polled(9)[4:]))
     source = JsonLines(path)
-    assert find_written([(source, source.chunks())]).others == ("created_at",)
+    assert find_written([source]).others == ("created_at",)
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerows([("", "name"), *((n, "Ann") for n in range(3))])
     (tmp_path / "in.csv").write_text(text.getvalue())
     table = CsvFile(tmp_path / "in.csv")
-    assert find_written([(table, table.chunks())]).indexes == ("Unnamed: 0",)
+    assert find_written([table]).indexes == ("Unnamed: 0",)
 
 
 @pytest.mark.parametrize("text", [prose(1, 60), "short"])

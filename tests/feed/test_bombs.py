@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scrapy_simhash.corpus import dedupe
+from scrapy_simhash.feed import source
 
 MEBIBYTE = 1 << 20
 
@@ -193,7 +193,7 @@ def test_drawn_rows_take_no_more(pack, length, cells, rows, quote):
 
 
 def test_records_are_counted_for_what_is_kept_of_them(call, tmp_path, monkeypatch):
-    monkeypatch.setattr(dedupe, "_FREE", MEBIBYTE)
+    monkeypatch.setattr(source, "_FREE", MEBIBYTE)
     path = tmp_path / "in.jsonl.gz"
     for records, code in ((900, 0), (5000, 2)):
         path.write_bytes(gzip.compress(b"{}\n" * records))
