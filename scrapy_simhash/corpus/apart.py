@@ -18,9 +18,6 @@ from scrapy_simhash.item.evidence import SURE
 from scrapy_simhash.item.facts import RECORD_SIZE, Facts
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
 
-#: Fewer documents are compared one by one.
-MANY = 8
-
 #: A document, and the similarity of its text if that is known.
 Similar = tuple[int, float | None]
 

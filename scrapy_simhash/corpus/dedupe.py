@@ -6,14 +6,13 @@ from bisect import bisect
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_simhash.corpus.bookkeeping import find_written
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
@@ -169,7 +168,9 @@ def _decided(
         reference=first,
     )
     advance("Writing", store.count)
-    return _Corpus(sketcher, starts, references, sketches, decisions, store.problems)
+    return _Corpus(
+        sketcher, starts, references, sketches, decisions=decisions, problems=store.problems
+    )
 
 
 def _without_written(sketcher: Sketcher, advance: Advance) -> tuple[Sketcher, Sequence[str]]:
@@ -198,54 +199,34 @@ def _portions(sources: Sequence[Source], starts: list[int]) -> Generator[Portion
     starts.append(number)
 
 
-@dataclass(frozen=True)
 class _Corpus:
     """The decisions on the records of a reference and behind it, of those to copy.
 
-    Attributes:
-        starts: the number of the first record of each file.
-        references: the number of files of the reference.
-        sketches, decisions: of all records.
-        problems: what is wrong with the first records that are no items.
+    `starts` has the number of the first record of each file, and of all; `references` is the number
+    of files of the reference.
     """
 
-    sketcher: Sketcher
-    starts: Sequence[int]
-    references: int
-    sketches: Sketches
-    decisions: Decisions
-    problems: Sequence[str]
-
-    @property
-    def first(self) -> int:
-        """The number of the first record that may be copied."""
-        return self.starts[self.references]
-
-    @cached_property
-    def compared_by(self) -> NDArray[np.int8]:
-        """What each record is compared by."""
-        compared_by: NDArray[np.int8] = self.sketches.rows["compared_by"]
-        return compared_by
-
-    @cached_property
-    def rejected(self) -> NDArray[np.bool_]:
-        """The records behind the reference that are no items."""
-        rejected: NDArray[np.bool_] = self.compared_by[self.first :] == UNREADABLE
-        return rejected
-
-    @property
-    def kept(self) -> NDArray[np.bool_]:
-        """The records to copy, behind the reference."""
-        kept: NDArray[np.bool_] = self.decisions.kept[self.first :] & ~self.rejected
-        return kept
-
-    @property
-    def dropped(self) -> NDArray[np.bool_]:
-        """The near-duplicates behind the reference."""
-        return ~self.decisions.kept[self.first :]
+    def __init__(
+        self,
+        sketcher: Sketcher,
+        starts: Sequence[int],
+        references: int,
+        sketches: Sketches,
+        *,
+        decisions: Decisions,
+        problems: Sequence[str],
+    ) -> None:
+        self.sketcher, self.starts, self.references = sketcher, starts, references
+        self.sketches, self.decisions, self.problems = sketches, decisions, problems
+        # The number of the first record that may be copied; what follows is about those behind it.
+        self.first = starts[references]
+        self.compared_by = sketches.rows["compared_by"][self.first :]
+        self.rejected = self.compared_by == UNREADABLE
+        self.dropped = ~decisions.kept[self.first :]
+        self.kept = ~self.dropped & ~self.rejected
 
     def counts(self) -> Counts:
-        first, of_reference = self.first, self.compared_by[: self.first]
+        first, of_reference = self.first, self.sketches.rows["compared_by"][: self.first]
         matches, shown = self.decisions.matches[first:], self._shown
         explainer = Explainer(
             self.sketches, self.sketcher.plan, first, self.decisions, self._values
@@ -254,8 +235,8 @@ class _Corpus:
             len(self.rejected),
             kept=int(self.kept.sum()),
             dropped=int(self.dropped.sum()),
-            empty=int((self.compared_by[first:] == EMPTY).sum()),
-            unchecked=int((self.compared_by[first:] == NOTHING).sum()),
+            empty=int((self.compared_by == EMPTY).sum()),
+            unchecked=int((self.compared_by == NOTHING).sum()),
             rejected=int(self.rejected.sum()),
             problems=self.problems,
             reference=int((of_reference != UNREADABLE).sum()),
@@ -305,7 +286,7 @@ class _Corpus:
 
 
 def _write(corpus: _Corpus, targets: Targets, streams: Mapping[Path, BinaryIO]) -> None:
-    compared_by, reader = corpus.compared_by[corpus.first :], corpus.sketcher.reader
+    compared_by, reader = corpus.compared_by, corpus.sketcher.reader
     if len(compared_by) and np.isin(compared_by, (UNREADABLE, EMPTY)).all():
         # The same command will be given again, corrected.
         if targets.rejects is None and corpus.rejected.any():  # as of a file in a different format

@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash import native
-from scrapy_simhash.corpus.apart import MANY, Similar, are_apart, not_apart
+from scrapy_simhash.corpus.apart import Similar, are_apart, not_apart
 from scrapy_simhash.corpus.candidates import Candidates, KeptByKey
 from scrapy_simhash.corpus.copies import CorpusCopies
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
+from scrapy_simhash.index.apart import MANY
 from scrapy_simhash.index.decide import TEXTS, decide, sharing_sites
 from scrapy_simhash.index.rule import compare
 from scrapy_simhash.index.verdict import ClaimRow, Match

@@ -257,26 +257,25 @@ class Sketches:
             return common(
                 self.shingles(int(number)), [self.shingles(int(n)) for n in others], least
             )
-        places = np.zeros((len(others), 4, 2), np.int64)
-        for column, of in enumerate(self._begins):
-            places[:, column, 0], places[:, column, 1] = 8 * int(of[number]), of[others]
-            places[:, column, 1] *= 8
-        return self._compared(places, least)[:, 0]
+        return self.compare(np.full(len(others), number), others, least, texts=False)[:, 0]
 
     def compare(
-        self, one: NDArray[np.uint32], other: NDArray[np.uint32], least: float
+        self,
+        one: NDArray[np.uint32],
+        other: NDArray[np.uint32],
+        least: float,
+        *,
+        texts: bool = True,
     ) -> NDArray[np.int64]:
         """Compare pairs of documents in the core.
 
         Returns two columns: what a pair has in common, as `simhash.measure.common` does, and 2 if
         the texts surely differ in nothing that keeps two things apart, 1 if in nothing that keeps
-        things of two sites apart.
+        things of two sites apart. Without `texts` it is 0.
         """
         rows = self.rows[np.stack([one, other], axis=1)]
-        sizes = (8 * rows["shingles"], 8 * rows["hashes"], rows["details"], rows["length"])
-        return self._compared(np.concatenate(sizes, axis=1, dtype=np.int64), least)
-
-    def _compared(self, places: NDArray[np.int64], least: float) -> NDArray[np.int64]:
+        sizes = (8 * rows["shingles"], 8 * rows["hashes"], rows["details"], rows["length"] * texts)
+        places = np.concatenate(sizes, axis=1, dtype=np.int64)
         core = cast("native.Core", native.core)
         found = core.compare(places, self._shingles, self._details, fold_table(), least)
         return np.frombuffer(found, np.int64).reshape(-1, 2)
