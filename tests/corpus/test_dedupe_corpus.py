@@ -327,6 +327,8 @@ COPIES = [
         ("longest", 1),
         ("earliest", 1),
         ("shortest-url,https", 3),
+        ("https,shortest-url", 1),
+        ("own-site=news.test,earliest", 1),
     ],
 )
 def test_the_preferred_copy_is_kept_at_its_place(call, tmp_path, prefer, kept):

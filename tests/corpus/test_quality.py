@@ -1,4 +1,4 @@
-"""What may make a copy the better one, and by what it is preferred."""
+"""What an item says of itself that may make it the better copy; `test_dedupe_corpus` prefers it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_simhash.corpus.quality import criteria_of
-from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import ItemContent, read_item
-from scrapy_simhash.simhash.scheme import Sketch
 
 ADDRESS = "https://news.test/a"
 
@@ -72,45 +69,3 @@ def test_the_first_of_several_dates_counts_and_those_of_what_is_nested_do_not():
 )
 def test_items_that_declare_their_address_canonical(item, canonical):
     assert read(item).canonical is canonical
-
-
-def document_of(url="", text="", **more):
-    return Document(Sketch(1, 9, None), url, url, text=text, **more)
-
-
-@pytest.mark.parametrize(
-    ("names", "one", "other", "is_better"),
-    [
-        ("https", document_of("https://a.test/"), document_of("http://a.test/"), True),
-        (
-            "https,longest",
-            document_of("http://a.test/", "longer"),
-            document_of("http://b.test/", "short"),
-            True,
-        ),
-        (
-            "https,longest",
-            document_of("http://a.test/", "longer"),
-            document_of("https://b.test/", "short"),
-            False,
-        ),
-        ("own-site=a.com", document_of("http://www.a.com/"), document_of(), True),
-        ("canonical", document_of(canonical=True), document_of(), True),
-        ("earliest", document_of(published=5), document_of(), True),
-        ("earliest", document_of(published=5), document_of(published=4), False),
-        ("shortest-url", document_of("http://a.test/"), document_of(), True),
-        ("shortest-url", document_of("http://a.test/b"), document_of("http://a.test/"), False),
-    ],
-)
-def test_the_first_criterion_that_differs_decides(names, one, other, is_better):
-    ranks = [
-        [criterion.rank(copy) for criterion in criteria_of(names.split(","))]
-        for copy in (one, other)
-    ]
-    assert (ranks[0] < ranks[1]) is is_better
-
-
-def test_an_unknown_criterion_is_refused():
-    for name in ("newest", "own-site=", ""):
-        with pytest.raises(ValueError, match=r"allowed are own-site=example\.com, https"):
-            criteria_of(["https", name])

@@ -8,13 +8,10 @@ import io
 import json
 import shutil
 import subprocess
-import sys
 
 import pytest
 from corpora import jsonl
 from loopback import article, prose
-from scrapy.cmdline import execute
-from scrapy.settings import Settings
 
 BLURB = prose("a blurb", 60)
 
@@ -285,26 +282,6 @@ def test_an_array_is_read_piece_by_piece(dedupe, monkeypatch):
     for indent in (None, 3):
         content = json.dumps(items, indent=indent).encode()
         assert json.loads(dedupe("in.json", content, "--fields", "n")[0]) == items
-
-
-@pytest.mark.parametrize("given", ["json", "json.gz", "csv"])
-def test_pipes_have_any_format(monkeypatch, capsysbinary, given):
-    content = json.dumps(ITEMS).encode()
-    if given == "csv":
-        content = rows("n;text", *(f"{item['n']};{item['text']}" for item in ITEMS)).encode()
-    packed = gzip.compress(content) if given.endswith("gz") else content
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(packed)))
-    with pytest.raises(SystemExit) as ended:
-        execute(
-            ["scrapy", "simhash", "dedupe", "-", "-o", "-", "--format", given, *IGNORE], Settings()
-        )
-    assert ended.value.code == 0
-    out = capsysbinary.readouterr().out
-    out = gzip.decompress(out) if given.endswith("gz") else out
-    if given == "csv":
-        assert table(out)[1:] == [[str(item["n"]), item["text"]] for item in ITEMS[:2]]
-    else:
-        assert json.loads(out) == ITEMS[:2]
 
 
 # HTML

@@ -100,7 +100,9 @@ def test_an_archive_becomes_items(call, tmp_path):
     assert "must end in .jsonl, .json, .csv, .tsv or .parquet" in err
 
 
-@pytest.mark.parametrize("more", [[], ["--format", "jsonl.gz"], ["--format", "csv"]])
+@pytest.mark.parametrize(
+    "more", [[], *(["--format", name] for name in ("jsonl.gz", "json", "json.gz", "csv"))]
+)
 def test_from_standard_input_to_standard_output(tmp_path, monkeypatch, capsysbinary, more):
     items, kept = feed_of(12)
     path = tmp_path / f"in.{more[-1] if more else 'jsonl'}"
