@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 from scrapy_simhash.feed.warc import WarcPage
+from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
 from scrapy_simhash.item.declared import is_canonical, published_first
@@ -144,7 +144,7 @@ class ItemReader:
             f"listed:{page} {content.own_url}" if is_listed else f"item:{number}",
             page or content.own_url or "",
             alone=False,
-            listing=_number_of(page) if is_listed else 0,
+            listing=identity_hash(page) if is_listed else 0,
             text=None if exact else content.text,
             facts=facts,
             digest=digest,
@@ -288,8 +288,3 @@ class PageReader:
 def _page_of(item: Mapping[str, Any]) -> str:
     url = item.get("url")
     return url if isinstance(url, str) else ""
-
-
-def _number_of(page: str) -> int:
-    digest = blake2b(page.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1
