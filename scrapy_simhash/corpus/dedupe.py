@@ -286,13 +286,15 @@ class _Corpus:
 
 
 def _write(corpus: _Corpus, targets: Targets, streams: Mapping[Path, BinaryIO]) -> None:
-    compared_by, reader = corpus.compared_by, corpus.sketcher.reader
-    if len(compared_by) and np.isin(compared_by, (UNREADABLE, EMPTY)).all():
-        # The same command will be given again, corrected.
-        if targets.rejects is None and corpus.rejected.any():  # as of a file in a different format
-            raise FeedError(f"{corpus.problems[0]}; no other record can be read either")
-        if isinstance(reader, ItemReader) and (only := reader.fields.only) is not None:
-            raise FeedError(f"no item has a value in {' or '.join(only)}")
+    has_value = ~np.isin(corpus.compared_by, (UNREADABLE, EMPTY))
+    reader, rejected = corpus.sketcher.reader, corpus.rejected
+    # The same command will be given again, corrected.
+    if targets.rejects is None and rejected.any() and not has_value.any():
+        # As of a file in a different format.
+        raise FeedError(f"{corpus.problems[0]}; no other record can be read either")
+    only = reader.fields.only if isinstance(reader, ItemReader) else None
+    if only is not None and not has_value.any() and not rejected.all():
+        raise FeedError(f"no item has a value in {' or '.join(only)}")
     sources = corpus.sketcher.sources[corpus.references :]
     for path, wanted in ((targets.kept, corpus.kept), (targets.dropped, corpus.dropped)):
         if path is not None:
