@@ -37,7 +37,7 @@ to the text of the item, each with characters to copy, characters to remove, and
 
 #: What the names of a record mean.
 NAMES = {
-    "status": "`dropped`, `stored anyway`, `unchanged`, or `kept` although the texts "
+    "status": "`dropped`, `stored anyway`, `unchanged`, `restored`, or `kept` although the texts "
     "are similar; in `changes`: `new`, `changed`, `moved`, `missing`, `gone`, `back`",
     "url": "of the item",
     "original": "the URL of the stored item that it was compared with; of a moved item, its "
@@ -47,7 +47,8 @@ NAMES = {
     "estimated": "whether the similarity is an estimate",
     "distance": "of the two fingerprints, in bits",
     "reason": "why it was dropped or kept, in words",
-    "differs": "what keeps them apart: a field, or `(numbers)` and [the like](settings.md#stats)",
+    "differs": "what keeps them apart: a field, `(numbers)` and [the like](settings.md#stats), or "
+    "`(restored)`",
     "fields": "the short values that differ, by field: the stored one, then the item's own; of a "
     "text that changed, `(text)` without values",
     "created": "when the decision was made",
@@ -116,7 +117,9 @@ one site. A file that does not begin with `<` is a text. Nothing is downloaded.
     scrapy simhash restore --orphans --since 2030-01-31      # what a crash left without an original
     scrapy simhash restore --id 1-17                         # one, by its id in the report
 
-An item that several crawls dropped is written once. An existing file is never overwritten.
+Add the file to what your crawls have stored: a restored item counts as
+[stored](recrawls.md#restored-items), and later crawls do not drop it again. An item that several
+crawls dropped is written once. `--id` writes it again. An existing file is never overwritten.
 """,
     "dedupe": """\
 [Deduplicate files](feeds.md) has examples, formats and what is compared.

@@ -43,7 +43,7 @@ GROUPS = {
         "explain": "show how the fingerprint of a text is computed",
     },
     "Undo and clean up": {
-        "restore": "write dropped items, as JSON Lines",
+        "restore": "write dropped items, as JSON Lines, and note that they are stored",
         "prune": "delete stored items not seen for a long time",
         "reset": "delete a namespace with everything in it",
     },

@@ -1,4 +1,4 @@
-"""``scrapy simhash restore``: write dropped items as JSON Lines."""
+"""``scrapy simhash restore``: write dropped items as JSON Lines, and note that they are stored."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from typing import Any
 
 from scrapy_simhash.cli import arguments
 from scrapy_simhash.cli.output import lines_to, progress_bar
@@ -17,6 +17,8 @@ from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.index.restored import store_restored
+from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural
 
 
@@ -54,14 +56,14 @@ def run(project: Project, options: Namespace) -> None:
         with project.database() as database:
             namespaces = read_namespaces(database, project.name)
             _check_ids(namespaces, options)
-            _write(namespaces, options)
+            _restore(project, namespaces, options)
     else:
         with project.namespaces_of(options.run) as namespaces:
-            _write(namespaces, options)
+            _restore(project, namespaces, options)
 
 
 def _check_ids(namespaces: Iterable[NamespaceRow], options: Namespace) -> None:
-    known = {drop.id for one in namespaces for drop, *_ in _found(one, options)}
+    known = {drop.id for one in namespaces for _, drop, *_ in _found(one, options)}
     ids = ("-".join(map(str, one)) for one in options.id)
     if unknown := ", ".join(one for one in ids if one not in known):
         raise CommandError(
@@ -71,8 +73,8 @@ def _check_ids(namespaces: Iterable[NamespaceRow], options: Namespace) -> None:
 
 def _found(
     namespace: NamespaceRow, options: Namespace
-) -> Iterator[tuple[Record, bytes | None, str | None]]:
-    """Records, their packed items, None where these are not kept, and the types of these."""
+) -> Iterator[tuple[int, Record, bytes | None, str | None]]:
+    """Numbers, records, packed items, None where these are not kept, and their types."""
     if options.id:
         return read_items(namespace, [one for place, one in options.id if place == namespace.id])
     since = options.since or 0.0
@@ -80,28 +82,51 @@ def _found(
     return read_items(namespace, numbers)
 
 
-def _write(namespaces: Iterable[NamespaceRow], options: Namespace) -> None:
-    """Write items to a file, which appears once it is complete, or to standard output."""
+def _restore(project: Project, namespaces: Iterable[NamespaceRow], options: Namespace) -> None:
+    """Write items, and note that they are stored, so that no crawl drops them again."""
+    written = list[tuple[NamespaceRow, list[int]]]()
     counts: Counter[str] = Counter()
-    found = chain.from_iterable(_found(one, options) for one in namespaces)
     with lines_to(options.output) as stream, progress_bar() as progress:
         task = progress.add_task("Restoring", total=None)
-        for record, item, kind in found:
-            if item is None:
-                counts["gone"] += 1
-                continue
-            try:
-                fields = unpack(bytes(item))
-            except ValueError:
-                counts["damaged"] += 1
-                continue
-            # What was dropped is returned as it was.
-            told = without_secrets(record.as_json()) if options.with_original else {}
-            stream.write(json_line({**told, "item": fields} if told else fields))
-            counts["written"] += 1
-            counts["incomplete"] += str(kind).endswith("(incomplete)")
-            progress.advance(task)
+        for namespace in namespaces:
+            numbers = list[int]()
+            written.append((namespace, numbers))
+            for number, record, item, kind in _found(namespace, options):
+                fields = _fields(item, counts)
+                if fields is None:
+                    continue
+                # What was dropped is returned as it was.
+                told = without_secrets(record.as_json()) if options.with_original else {}
+                stream.write(json_line({**told, "item": fields} if told else fields))
+                numbers.append(number)
+                counts["written"] += 1
+                counts["incomplete"] += str(kind).endswith("(incomplete)")
+                progress.advance(task)
         stream.flush()
+    for namespace, numbers in written:
+        scheme = keyed(project.settings.scheme, namespace.database.secret)
+        is_own = scheme.id == namespace.scheme
+        store_restored(
+            *(namespace.database, namespace.id, numbers),
+            bits=namespace.bits,
+            scheme=scheme if is_own else None,
+        )
+    _print(counts)
+
+
+def _fields(item: bytes | None, counts: Counter[str]) -> dict[str, Any] | None:
+    """The fields of a packed item; None, and counted, if they are not there."""
+    if item is None:
+        counts["gone"] += 1
+        return None
+    try:
+        return unpack(bytes(item))
+    except ValueError:
+        counts["damaged"] += 1
+        return None
+
+
+def _print(counts: Counter[str]) -> None:
     shown = {name: f"{count:,} {plural(count, 'item')}" for name, count in counts.items() if count}
     print(f"{shown.get('written', '0 items')} restored", file=sys.stderr)
     if "gone" in shown:

@@ -25,6 +25,8 @@ class ComparedBy(IntEnum):
 
 #: The action on a page that had not changed since its last visit; see `Duplicate`.
 SAME = "same"
+#: That on an item that was restored: it is left out no more.
+RESTORED = "restored"
 
 SECRET_BYTES = 16
 _LEAST_SECRET_CHARACTERS = 16

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Row, or_, select
 
 from scrapy_simhash.db.statements import is_in
+from scrapy_simhash.db.values import RESTORED, SAME
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.decisions import dropped, select_dropped
 from scrapy_simhash.history.record import Record
@@ -19,43 +21,55 @@ _ITEMS_AT_ONCE = 100
 _ROWS_AT_ONCE = 10_000
 
 
+def _is_one(namespace: NamespaceRow) -> list[ColumnElement[bool]]:
+    """Conditions for what was dropped; items with the action "report" were stored."""
+    row = sql.drops
+    return [row.namespace == namespace.id, row.action.in_(("drop", SAME, RESTORED))]
+
+
 def choose_drops(
     namespace: NamespaceRow, *, orphans: bool = False, run: int | None = None, since: float = 0.0
 ) -> list[int]:
     """The numbers of dropped items, the oldest first; of an item dropped in several runs the last.
 
-    Only orphans, those of a run, or those since a time.
+    Only orphans, those of a run, or those since a time; none that was restored since it was dropped
+    last.
     """
-    row = sql.drops
-    has_item = row.item.is_not(None).label("has_item")
-    # Items with the action "report" were stored.
-    query = select(row.id, row.identity, row.run, has_item).where(
-        *sql.drops_of(namespace, run), row.action != "report", row.created >= since
+    row, was_restored = sql.drops, sql.drops.action == RESTORED
+    has_item = or_(row.item.is_not(None), was_restored).label("has_item")
+    query = select(row.id, row.identity, row.run, row.action, has_item).where(
+        *_is_one(namespace), row.created >= since
     )
+    if run is not None:
+        query = query.where(row.run == run)
     if orphans:
-        query = query.where(is_orphan())
-    found, newest = list[tuple[int, int, tuple[bool, int]]](), dict[int, tuple[bool, int]]()
+        query = query.where(or_(is_orphan(), was_restored))
+    found, newest = list[tuple[Row[Any], tuple[bool, int]]](), dict[int, tuple[bool, int]]()
     for rows in sql.read_in_pages(namespace, query, row.id, _ROWS_AT_ONCE):
         for one in rows:
             # An older item that is kept is better than a newer one that is not.
             rank = bool(one.has_item), one.run
-            found.append((one.id, one.identity, rank))
+            found.append((one, rank))
             newest[one.identity] = max(rank, newest.get(one.identity, rank))
     # A run may have dropped several items of one identity.
-    return [number for number, identity, rank in found if rank == newest[identity]]
+    return [
+        one.id for one, rank in found if rank == newest[one.identity] and one.action != RESTORED
+    ]
 
 
 def read_items(
     namespace: NamespaceRow, numbers: Sequence[int]
-) -> Iterator[tuple[Record, bytes | None, str | None]]:
+) -> Iterator[tuple[int, Record, bytes | None, str | None]]:
     """The dropped items of these numbers, in their order: packed if it is kept, and its type."""
     query = (
         select_dropped.add_columns(sql.drops.item, sql.drops.item_type)
-        .where(
-            *sql.drops_of(namespace), is_in(sql.drops.id, "numbers"), sql.drops.action != "report"
-        )
+        .where(*_is_one(namespace), is_in(sql.drops.id, "numbers"))
         .order_by(sql.drops.id)
     )
     for start in range(0, len(numbers), _ITEMS_AT_ONCE):
         for row in namespace.read(query, numbers=numbers[start : start + _ITEMS_AT_ONCE]):
-            yield dropped(namespace, row), row.item, row.item_type
+            record = dropped(namespace, row)
+            if row.action == RESTORED:
+                # It stands for itself now.
+                record = record._replace(original_page=None, original_key=None)
+            yield row.id, record, row.item, row.item_type

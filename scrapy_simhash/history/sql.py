@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, FromClause, Select, and_, func
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import RESTORED
 from scrapy_simhash.index.invalidated import is_valid
 
 
@@ -71,7 +72,7 @@ def claims_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnEle
 
 def drops_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnElement[bool]]:
     """Conditions for what was left out in a namespace and, if given, by a run."""
-    conditions = [drops.namespace == namespace.id, drops.action != ""]
+    conditions = [drops.namespace == namespace.id, drops.action.not_in(("", RESTORED))]
     return conditions if run is None else [*conditions, drops.run == run]
 
 

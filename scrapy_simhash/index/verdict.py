@@ -24,6 +24,8 @@ FactsMode = Literal["always", "auto", "never"]
 
 #: The name of a text among the fields that changed.
 OF_TEXT = "(text)"
+#: What keeps a claim beside the one it was a copy of: it was restored.
+BY_HAND = "(restored)"
 
 
 def group_name(namespace: int, origin: int) -> str:

@@ -24,7 +24,8 @@ the item                                                               is       
 =====================================================================  =========  =============
 
 "pass" stores an item if and only if no claim that is met covers it, as a first crawl would; what
-row 2 calls a copy has changed if it is stored, and 5c is new.
+row 2 calls a copy has changed if it is stored, and 5c is new. What was restored by hand, although a
+claim covers it, is stored again while it is unchanged, and covers nothing else.
 
 Examples, each a second visit; "a: X" means that URL a shows the content X:
 
@@ -48,7 +49,14 @@ import numpy as np
 from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.seen import Seen, unmet
-from scrapy_simhash.index.verdict import ClaimRow, Match, Sighting, Status, Verdict
+from scrapy_simhash.index.verdict import (
+    BY_HAND,
+    ClaimRow,
+    Match,
+    Sighting,
+    Status,
+    Verdict,
+)
 from scrapy_simhash.item.evidence import PAGE_BIT, Evidence
 from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts
 from scrapy_simhash.item.urls import same_site
@@ -73,13 +81,21 @@ def judge(
     """
     was, here = seen.was(row.identity), seen.here(row.identity)
     copies = [match for match in similar if match.differs is None]
+    same = equal_to(row, was, compared, rule)
     covering = [match for match in copies if seen.met(match.row, row.identity)]
+    if rule.known == "pass":
+        is_by_hand = _is_by_hand(same and compared.get(same.claim))
+        covering = [
+            match
+            for match in covering
+            if match.row.identity == row.identity or not (is_by_hand or _is_by_hand(match))
+        ]
     is_known = bool(was or here)
 
     def verdict(status: Status, **how: Any) -> Verdict:
         return _verdict(row, status, rule, compared, covering, is_known=is_known, **how)
 
-    if same := equal_to(row, was, compared, rule):
+    if same:
         return verdict("unchanged", before=same, stores=False, replaces=[same])
     # What is not met yet of what it was, the most similar first.
     replaced = _by_likeness(unmet(was, here), row, compared) or here[-1:]
@@ -132,6 +148,8 @@ def _verdict(
         stays = then is not None and status == "unchanged" and _shows(then.row, row)
         origin = origin if before is None else before.origin
         own = row._replace(origin=origin, came_of=_came_of(numbers, compared))
+        if then and status == "unchanged" and _is_by_hand(then):
+            own = own._replace(differs=BY_HAND, similar_claim=then.row.similar_claim)
         nearest = match if status == "new" else then
         return Verdict(
             "same" if is_known else "unique",
@@ -155,6 +173,11 @@ def _verdict(
         before=before,
         replaces=numbers if status == "changed" else (),
     )
+
+
+def _is_by_hand(match: Match | None) -> bool:
+    """Whether a claim stands for an item that was restored."""
+    return match is not None and match.row.differs == BY_HAND
 
 
 def match_of(sighting: Sighting, namespace: int) -> Match:

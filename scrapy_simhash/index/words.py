@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scrapy_simhash.db.values import SAME, ComparedBy
-from scrapy_simhash.index.verdict import OF_TEXT
+from scrapy_simhash.index.verdict import BY_HAND, OF_TEXT
 from scrapy_simhash.item.facts import PAGE, ROW
 from scrapy_simhash.visible import plural, shortened
 
@@ -31,6 +31,7 @@ _PARTS = {
     "(passage)": ("passage of the text", "a passage of the text was replaced"),
     "(rest of the item)": ("text of the item", "the texts of the items differ"),
     OF_TEXT: ("text", "the texts differ"),
+    BY_HAND: ("restored", "it was restored by hand"),
     "(rest of the page)": ("rest of the page", "the pages differ outside their main texts"),
 }
 

@@ -122,8 +122,9 @@ def test_items_are_restored_by_number_or_run_from_any_namespace(call, second):
     number = json.JSONDecoder().raw_decode(shown)[0]["decisions"][0]["id"]
     out = call("restore", "--id", number, "--database", second)[1]
     assert json.loads(out)["url"] == "http://b.test/2"
-    for run in (1, 2):
-        assert len(call("restore", "--run", run, "--database", second)[1].splitlines()) == 2
+    # What was restored is restored once.
+    for run, count in ((1, 1), (2, 2)):
+        assert len(call("restore", "--run", run, "--database", second)[1].splitlines()) == count
 
 
 @pytest.mark.parametrize(("given", "hint"), [("drop", "did you mean 'drops'?"), ("zzz", "--help")])

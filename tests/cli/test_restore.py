@@ -6,7 +6,7 @@ import json
 
 import pytest
 from loopback import prose
-from stored import change, changed, fill, store
+from stored import change, changed, fill, rows_of, store
 
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
@@ -60,7 +60,8 @@ def drop(path, run, *numbers):
             store(index, text, f"http://b.test/{number}", key=key, item=item)
 
 
-def test_what_several_crawls_dropped_is_restored_once(call, tmp_path):
+@pytest.mark.parametrize("first", [(), ("--run", "1")])
+def test_what_several_crawls_dropped_is_restored_once(call, tmp_path, first):
     path = tmp_path / "seen.db"
     for run in (1, 2):
         drop(path, run, 1, 2, 3)
@@ -70,8 +71,52 @@ def test_what_several_crawls_dropped_is_restored_once(call, tmp_path):
         return [(item["n"], item["run"]) for item in map(json.loads, out.splitlines())]
 
     # Two items of one key in one crawl are two.
-    assert restored() == [(3, 1), (1, 2), (2, 2), (3, 2)]
-    assert restored("--run", "1") == [(1, 1), (2, 1), (3, 1)]
+    of_first = [(1, 1), (2, 1), (3, 1)]
+    of_last = [(1, 2), (2, 2), (3, 2)]
+    assert restored(*first) == (of_first if first else [(3, 1), *of_last])
+    assert restored() == (of_last if first else [])
+    assert restored() == []
+
+
+def test_a_restored_item_is_a_stored_one(call, database):
+    """It is listed as kept, and its item is still there."""
+    (drop, _) = map(json.loads, call("drops", "--json", "--database", database)[1].splitlines())
+    for _ in range(2):
+        out = call("restore", "--with-original", "--id", drop["id"], "--database", database)[1]
+        assert json.loads(out)["item"]["url"] == drop["url"]
+    assert json.loads(out)["status"] == "restored"
+    assert len(call("drops", "--json", "--database", database)[1].splitlines()) == 1
+    (kept,) = map(
+        json.loads, call("drops", "--kept", "--json", "--database", database)[1].splitlines()
+    )
+    assert (kept["url"], kept["original"]) == (drop["url"], drop["original"])
+    assert (kept["differs"], kept["similarity"]) == ("(restored)", 1.0)
+    (new,) = (
+        one
+        for one in map(
+            json.loads, call("changes", "--json", "--database", database)[1].splitlines()
+        )
+        if one["url"] == drop["url"]
+    )
+    assert new["status"] == "new"
+    assert rows_of(database, "SELECT size FROM simhash_namespaces") == [(4,)]
+
+
+def test_similar_texts_are_copies_of_a_restored_item(call, tmp_path):
+    """Its original was not stored in the end."""
+    path = tmp_path / "seen.db"
+    text = prose(1, 200)
+    with Index(f"sqlite:///{path}") as index:
+        verdict = index.claim(text, key="1")
+        store(index, changed(text, 1), "2", item={"n": 2})
+        index.release(verdict)
+    assert json.loads(call("restore", "--orphans", "--database", path)[1]) == {"n": 2}
+    assert call("restore", "--orphans", "--database", path)[1] == ""
+    with Index(f"sqlite:///{path}") as index:
+        again = index.claim(text, key="1")
+        assert (again.kind, again.match.key) == ("duplicate", "2")
+    assert call("reset", "--url", "2", "--yes", "--database", path)[0] == 0
+    assert rows_of(path, "SELECT count(*) FROM simhash_keys") == [(0,)]
 
 
 def test_an_older_item_is_restored_where_the_newest_is_not_kept(call, tmp_path):
@@ -90,6 +135,9 @@ def test_items_are_restored_together_with_what_they_were_copies_of(call, databas
     assert first["created"].endswith("+00:00")
     assert (first["similarity"], first["run"]) == (1.0, 1)
     assert second["similarity"] < 1
+
+
+def test_what_an_item_was_a_copy_of_is_named_though_it_is_gone(call, database):
     change(database, "DELETE FROM simhash_claims WHERE key = 'page 1'")
     out = call("restore", "--with-original", "--database", database)[1]
     assert json.loads(out.splitlines()[0])["original"] == "http://a.test/1"

@@ -63,7 +63,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
         "duplicates": [(d.url, d.key.removeprefix(key)) for d in owned.duplicates],
         "kept": [(pair.url, pair.original) for pair in kept],
         "documents": [row.url for row in seen],
-        "items": [(one.url, one.key.removeprefix(key), one.original) for one, *_ in items],
+        "items": [(one.url, one.key.removeprefix(key), one.original) for _, one, *_ in items],
         "patterns": [(one.part, one.pages) for one in read_patterns(namespace)],
     }
 

@@ -136,7 +136,7 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
     namespace = choose_namespace(db, None)
     assert namespace.size == 0
     orphans = choose_drops(namespace, orphans=True)
-    assert [item for _, item, _ in read_items(namespace, orphans)] == [b"item"]
+    assert [item for _, _, item, _ in read_items(namespace, orphans)] == [b"item"]
     (drop,) = read_newest(namespace)
     assert (drop.is_orphan, drop.original, drop.first_seen) == (True, "http://a.test/1", None)
     assert [(each.claims, each.orphans) for each in read_runs(namespace)] == [(0, 1), (0, 0)]
