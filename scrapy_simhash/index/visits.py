@@ -200,7 +200,10 @@ def match_of(sighting: Sighting, namespace: int) -> Match:
 def equal_to(
     row: ClaimRow, sightings: Iterable[Sighting], compared: Mapping[int, Match], rule: Rule
 ) -> Sighting | None:
-    """What shows what a document shows, but for its state; exactly, if there is such a one."""
+    """What shows what a document shows, but for its state; exactly, if there is such a one.
+
+    Of several that do, one that was restored.
+    """
     equal = (
         one
         for one in sightings
@@ -212,7 +215,11 @@ def equal_to(
             and is_unchanged(row, one, compared.get(one.claim), rule)
         )
     )
-    return max(equal, key=lambda one: one.digest == row.digest, default=None)
+    return max(
+        equal,
+        key=lambda one: (one.digest == row.digest, _is_by_hand(compared.get(one.claim))),
+        default=None,
+    )
 
 
 def _known_change(

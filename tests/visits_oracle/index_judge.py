@@ -43,7 +43,8 @@ class IndexJudge:
         # Keys for less similar texts miss none of those that are near.
         Index(self.database, namespace=namespace, rule=Rule(similarity=0.75)).close()
         self._indexes: dict[int, Index] = {}
-        self._last: Verdict | None = None
+        #: The verdict on the last item.
+        self.last: Verdict | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -60,6 +61,9 @@ class IndexJudge:
         )
         return run
 
+    def index(self, run: Run) -> Index:
+        return self._indexes[run.id]
+
     def item(self, run: Run, item: Item) -> Told:
         return self.items(run, [item])[0]
 
@@ -68,14 +72,14 @@ class IndexJudge:
         index = self._indexes[run.id]
         verdicts = index.execute([document(index, item) for item in items])
         index.confirm(*(one for one in verdicts if not one.has_old_claim))
-        self._last = verdicts[-1]
+        self.last = verdicts[-1]
         return [_told(verdict, item) for verdict, item in zip(verdicts, items, strict=True)]
 
     def release(self, run: Run, item: Item) -> None:
-        assert self._last is not None
-        assert self._last.row is not None
-        assert self._last.row.identity == identity_hash(item.identity)
-        self._indexes[run.id].release(self._last)
+        assert self.last is not None
+        assert self.last.row is not None
+        assert self.last.row.identity == identity_hash(item.identity)
+        self._indexes[run.id].release(self.last)
 
     def crash(self, run: Run) -> None:
         run.close(settled=False, reason="crash")
