@@ -93,13 +93,15 @@ def store_restored(
         held = lock(connection, namespace)
         writer = Writer(connection, namespace, held)
         rows = connection.execute(_left_out, {"here": namespace, "numbers": part}).all()
-        made = [(row, _claim_of(row, load_keys(held.plan), bits, scheme)) for row in rows]
-        stored = {row: claim for row, claim in made if claim is not None}
+        keys = load_keys(held.plan)
+        made = [_claim_of(row, keys, bits, scheme) for row in rows]
+        claims = {claim.id: claim for claim in made if claim is not None}
+        stored = [row for row in rows if row.id in claims]
         texts = {row.id: row.text for row in stored if row.text and row.place != row.id}
-        writer.insert([*stored.values()], texts=texts)
+        writer.insert([*claims.values()], texts=texts)
         if stored:
             here = {"here": namespace}
-            connection.execute(_store, {**here, "numbers": [row.id for row in stored]})
+            connection.execute(_store, {**here, "numbers": [*claims]})
             later = [
                 {**here, "of": row.identity, "stood": row.claim, "number": row.id, "own": row.own}
                 for row in stored
