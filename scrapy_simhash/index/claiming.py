@@ -29,7 +29,7 @@ from scrapy_simhash.index.comparing import decide_batch, final
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.recording import changed_fields, moved_from, sighting_row
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.seen import Seen, sighting_of
+from scrapy_simhash.index.seen import NO_VISITS, Seen, sighting_of
 from scrapy_simhash.index.verdict import ClaimRow, Document, LeftOut, Sighting, Verdict
 from scrapy_simhash.index.visits import came_of, match_of, packed_numbers
 from scrapy_simhash.index.writer import Writer
@@ -86,7 +86,7 @@ class Work:
             namespace=namespace,
             created=database.now(),
         )
-        self._visits = run.visits if lookup.rule.known else run.visits._replace(visit=None)
+        self._visits = run.visits_in(namespace) if lookup.rule.known else NO_VISITS
         self._reasons = [_reason_to_skip(document, most) for document in claims]
         pairs = zip(claims, self._reasons, strict=True)
         self._documents = [document for document, reason in pairs if not reason]

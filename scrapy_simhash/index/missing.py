@@ -16,7 +16,7 @@ from scrapy_simhash.index.batch import exact_key
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.invalidated import is_dead, is_valid
 from scrapy_simhash.index.runs import Run, last_complete
-from scrapy_simhash.index.seen import ABSENT, RELEASED, Seen
+from scrapy_simhash.index.seen import ABSENT, RELEASED, Seen, Visits
 from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.index.visits import came_of
 from scrapy_simhash.index.writer import in_parts
@@ -44,7 +44,8 @@ def find_missing(
     """
     if not (everything or gone):
         return Counter()
-    find = partial(_find, index, run, gone, everything=everything)
+    visits = run.visits_in(index.id)
+    find = partial(_find, index, run, visits, gone, everything=everything)
     found = index.database.read(find)
 
     def record(part: Sequence[int], connection: sa.Connection) -> None:
@@ -55,20 +56,28 @@ def find_missing(
 
 
 def _find(
-    index: Index, run: Run, gone: Collection[int], connection: sa.Connection, *, everything: bool
+    index: Index,
+    run: Run,
+    visits: Visits,
+    gone: Collection[int],
+    connection: sa.Connection,
+    *,
+    everything: bool,
 ) -> list[dict[str, Any]]:
     """The rows of what is absent, without their numbers: one of each claim."""
-    row, others = schema.runs.c, run.visits.others
-    is_now = sa.or_(row.visit == run.visit, row.id.in_(others))
+    row = schema.runs.c
+    is_now = sa.or_(row.visit == run.visit, row.id.in_(visits.others))
     now = connection.scalars(sa.select(row.id).where(is_now, ~is_dead(schema.runs))).all()
+    _, before = last_complete(connection, run.id, index.id)
     found = dict[int, dict[str, Any]]()
     for status, condition in (
-        ("missing", _row.run.in_(last_complete(connection, run.id)[1]) if everything else None),
+        ("missing", _row.run.in_(before) if everything else None),
         ("gone", is_in(_row.id, "gone") if gone else None),
     ):
         if condition is not None:
             query = _unmet(index.id, run, now, condition)
-            rows = connection.execute(query, {"gone": _shown_last(index, run, gone, connection)})
+            shown = _shown_last(index, visits, gone, connection)
+            rows = connection.execute(query, {"gone": shown})
             found |= {row.claim: {**row._mapping, "status": status} for row in rows}
     if not found:
         return []
@@ -83,11 +92,11 @@ def _find(
 
 
 def _shown_last(
-    index: Index, run: Run, identities: Collection[int], connection: sa.Connection
+    index: Index, visits: Visits, identities: Collection[int], connection: sa.Connection
 ) -> list[int]:
     """The numbers of what identities were shown last."""
-    _, found = index.lookup.read_identities(connection, identities, run.visits)
-    seen = Seen(run.visits, found)
+    _, found = index.lookup.read_identities(connection, identities, visits)
+    seen = Seen(visits, found)
     return [one.id for identity in identities for one in seen.was(identity)]
 
 

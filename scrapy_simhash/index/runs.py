@@ -17,7 +17,18 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import TEXT_LENGTH, Invalidated
@@ -61,7 +72,6 @@ class Run:
         process: its name, see :func:`register`. A database restored from a backup may give the
             number of a run to another one, but not its name.
         visit: its visit: the smallest number of the runs that were open together.
-        visits: which sightings are those of now, as of the last heartbeat.
         recovery: handles runs that died.
     """
 
@@ -70,7 +80,8 @@ class Run:
         self.id = number
         self.process = process
         self.visit = number
-        self.visits = Visits(number)
+        # By namespaces, as of the last heartbeat.
+        self._visits = dict[int, Visits]()
         self.recovery = Recovery(database, number)
         self._on_crash = on_crash
         self._closed = self._is_gone = False
@@ -127,7 +138,6 @@ class Run:
         run.recovery.look()
         # Afterwards: runs that died before do not share its visit.
         run.visit = database.transact(run._join)
-        run.visits = run.read_visits()
         return run
 
     @property
@@ -198,9 +208,12 @@ class Run:
         connection.execute(update(schema.runs).where(self._mine).values(visit=visit))
         return visit
 
-    def read_visits(self) -> Visits:
-        """Which sightings are those of now."""
-        return self.database.read(partial(_read_visits, run=self.id, visit=self.visit))
+    def visits_in(self, namespace: int) -> Visits:
+        """Which sightings of a namespace are those of now, as of the last heartbeat."""
+        if namespace not in self._visits:
+            read = partial(_read_visits, run=self.id, visit=self.visit, namespace=namespace)
+            self._visits[namespace] = self.database.read(read)
+        return self._visits[namespace]
 
     def send_heartbeat(self) -> None:
         """If it is due, write a heartbeat and look for runs that died.
@@ -229,7 +242,7 @@ class Run:
         self._last_heartbeat = time.time()
         # Half: the last heartbeat of others was somewhat earlier.
         self.recovery.look(elsewhere=abs(silence) < LEASE / 2)
-        self.visits = self.read_visits()
+        self._visits.clear()
 
     def _write_heartbeat(self, connection: Connection) -> tuple[bool, float]:
         """Whether the run was declared dead, and how long ago the last heartbeat was."""
@@ -318,34 +331,45 @@ def _continued(connection: Connection, run: int) -> int | None:
     return int(last.visit) if is_kept or goes_on else None
 
 
-def _read_visits(connection: Connection, run: int, visit: int) -> Visits:
-    """Which sightings are those of now for a run of a visit."""
+def _read_visits(connection: Connection, run: int, visit: int, namespace: int) -> Visits:
+    """Which sightings of a namespace are those of now for a run of a visit."""
     row, this_run = schema.runs.c, schema.runs.alias("mine")
     last = (
         select(row.spider, func.max(row.visit).label("visit"))
         .where(this_run.c.id == run, row.spider != this_run.c.spider, ~is_dead(schema.runs))
-        .where(or_(row.settled, row.recovered.is_not(None)))
+        .where(or_(row.settled, row.recovered.is_not(None)), _has_met(row.id, namespace))
         .group_by(row.spider)
         .subquery()
     )
     others = select(row.id).where(row.spider == last.c.spider, row.visit >= last.c.visit)
-    before, _ = last_complete(connection, run)
+    before, _ = last_complete(connection, run, namespace)
     return Visits(visit, before, frozenset(connection.scalars(others)))
 
 
-def last_complete(connection: Connection, run: int) -> tuple[int, list[int]]:
-    """The last complete visit of the same spider and arguments, with its runs; 0 for none."""
+def _has_met(run: ColumnElement[int], namespace: int) -> ColumnElement[bool]:
+    """The condition that a run has met anything of a namespace: a spider may use several."""
+    seen = schema.sightings.c
+    return exists().where(seen.run == run, seen.namespace == namespace)
+
+
+def last_complete(connection: Connection, run: int, namespace: int) -> tuple[int, list[int]]:
+    """The last complete visit of a namespace by the same spider and arguments, with its runs.
+
+    0 if there is none.
+    """
     row, mine = schema.runs.c, schema.runs.alias("mine")
     alike = (row.spider == mine.c.spider, row.arguments == mine.c.arguments)
+    columns = row.id, row.visit, row.complete, row.closed, row.reason
     runs = connection.execute(
-        select(row.id, row.visit, row.complete, row.closed, row.reason)
+        select(*columns, _has_met(row.id, namespace).label("has_met"))
         .where(mine.c.id == run, *alike, row.visit < mine.c.visit)
         .order_by(row.visit.desc(), row.id)
     )
     for visit, of_visit in groupby(runs, lambda one: one.visit):
         # What crashed was made again.
         some = [one for one in of_visit if one.closed]
-        if some and some[-1].reason == "finished" and all(one.complete for one in some):
+        is_finished = any(one.has_met for one in some) and some[-1].reason == "finished"
+        if is_finished and all(one.complete for one in some):
             return visit, [one.id for one in some]
     return 0, []
 
