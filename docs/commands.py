@@ -26,7 +26,7 @@ RECORD = """\
 ## A record
 
 A decision on an item has the same names everywhere: in the JSON of `drops`, `changes`, `show` and
-`restore --with-original`, in what the report saves, and, where they apply, in `dedupe --groups`,
+`restore --with-original`, and, where they apply, in `dedupe --groups`,
 `SIMHASH_CHANGE_FIELD` and the signals. Unknown values are null.
 
 - {}

@@ -28,10 +28,10 @@ from scrapy_simhash.visible import visible, without_passwords
 #: The commands by what they are for, each in the file of its name.
 GROUPS = {
     "Before a crawl": {
-        "try": "crawl a few hundred pages and show what would be dropped; stores nothing",
+        "try": "crawl some pages, show what would be dropped, and store nothing",
     },
     "What a crawl did": {
-        "drops": "list what was dropped, or kept although another item is similar, and why",
+        "drops": "list what was dropped, or kept although similar, and why",
         "changes": "list what is new, changed, moved, missing, gone and back",
         "show": "show everything stored about a page",
         "report": "write the HTML report, a single file that works offline",

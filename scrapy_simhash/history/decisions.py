@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     FromClause,
     Row,
@@ -17,7 +16,6 @@ from sqlalchemy import (
     Table,
     and_,
     case,
-    cast,
     func,
     literal,
     or_,
@@ -182,18 +180,14 @@ def _similarity(row: Any) -> tuple[float | None, bool]:
 
 
 def count(namespace: NamespaceRow, name: str) -> dict[int, Counter[Any]]:
-    """How often a column has each value, by run: of duplicates their action, else of claims.
-
-    Times are whole seconds.
-    """
+    """How often a column has each value, by run: of duplicates their action, else of claims."""
     columns, conditions = sql.claims, sql.claims_of(namespace)
     if name == "action":
         columns, conditions = sql.drops, sql.drops_of(namespace)
     column: ColumnElement[Any] = columns[name]
-    value = cast(column, BigInteger) if name == "created" else column
-    query = select(columns.run, value, func.count()).where(*conditions, column.is_not(None))
+    query = select(columns.run, column, func.count()).where(*conditions, column.is_not(None))
     found = defaultdict[int, Counter[Any]](Counter)
-    for run, one, number in namespace.read(query.group_by(columns.run, value)):
+    for run, one, number in namespace.read(query.group_by(columns.run, column)):
         found[run][one] = number
     return found
 

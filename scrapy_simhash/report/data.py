@@ -145,9 +145,7 @@ def read_report(
         drops=read_newest(namespace, limit=MOST_ROWS),
         kept=kept,
         changes=_changes(namespace, [row for row in runs if row.id in _shown(runs, run)]),
-        tallies={
-            name: count(namespace, name) for name in ("action", "created", "nearest", "differs")
-        },
+        tallies={name: count(namespace, name) for name in ("action", "nearest", "differs")},
         patterns=[one for one in patterns if one.repeats >= LEAST],
         unruled=make_rules(patterns)[1],
         advice=advise(namespace) if kept else [],

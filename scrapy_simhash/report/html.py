@@ -9,19 +9,17 @@ from __future__ import annotations
 import base64
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib import resources
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
-from numpy.typing import NDArray
 
 from scrapy_simhash.durable import replace_file
 from scrapy_simhash.history.patterns import LEAST
@@ -49,65 +47,30 @@ _ROUNDING = 1e-9
 
 
 class Histogram(NamedTuple):
-    """Items of two kinds, counted in bins.
+    """How similar items are to the nearest one, in bins.
 
-    The summary is a sentence without a full stop; the column says what the bins are, each of which
-    has a label, its two counts, which are stacked, and the filters that show the rows of the second
-    kind. Ticks are labels of the horizontal axis, evenly spaced, and the threshold is where a
-    dashed line stands, in bins.
+    Attributes:
+        summary: a sentence without a full stop.
+        bins: of each the least similarity, and how many items were kept and dropped.
+        threshold: the place of the threshold among the bins.
     """
 
-    title: str
     summary: str
-    column: str
-    kinds: tuple[str, str]
-    bins: Sequence[tuple[str, int, int, str]]
-    ticks: Sequence[str]
-    threshold: float | None = None
+    bins: Sequence[tuple[float, int, int]]
+    threshold: float
 
     @property
     def top(self) -> int:
         """The end of the vertical axis: even, so that half of it can be labelled."""
-        most = max(kept + dropped for _, kept, dropped, _ in self.bins)
+        most = max(kept + dropped for _, kept, dropped in self.bins)
         return max(2, most + most % 2)
 
 
-def histograms(data: ReportData) -> Iterator[Histogram]:
-    """Those for which there is something to draw."""
-    for one in (_times(data), _similarities(data)):
-        if any(kept or dropped for _, kept, dropped, _ in one.bins):
-            yield one
+def _histogram(data: ReportData) -> Histogram | None:
+    """None if there is nothing to draw.
 
-
-def _times(data: ReportData) -> Histogram:
-    kept = data.tally("created")
-    dropped = Counter(int(drop.created) for drop in data.drops)
-    seconds = {*kept, *dropped} or {0}
-    first, last = min(seconds), max(*seconds, min(seconds) + 1)
-    edges = np.linspace(first, last, min(60, last - first + 1) + 1)
-    labels = [format_time(edge) for edge in edges.tolist()]
-    is_one_day = labels[0][:10] == labels[-1][:10]
-    middle = format_time((first + last) / 2)
-    starts = [*np.ceil(edges[:-1]).astype(int).tolist(), last + 1]
-    return Histogram(
-        "New and repeated over time",
-        f"{kept.total():,} new and {dropped.total():,} repeated items from {labels[0]} to "
-        f"{labels[-1]} UTC",
-        "from (UTC)",
-        ("new", "repeated"),
-        _binned(
-            edges,
-            labels,
-            [f"since={one}&until={after - 1}" for one, after in pairwise(starts)],
-            kept,
-            dropped,
-        ),
-        [label[11:] if is_one_day else label[:16] for label in (labels[0], middle, labels[-1])],
-    )
-
-
-def _similarities(data: ReportData) -> Histogram:
-    """Without the equal texts, beside which all others would be too small to see."""
+    Without the equal texts, beside which all others would be too small to see.
+    """
     found = Counter((drop.similarity or 0.0) + _ROUNDING for drop in data.duplicates)
     equal = sum(count for similarity, count in found.items() if similarity >= 1)
     nearest = Counter[float]()
@@ -116,39 +79,18 @@ def _similarities(data: ReportData) -> Histogram:
         nearest[min(1, near + _ROUNDING)] += count
     edges = np.linspace(_LEAST_DRAWN, 1, round((1 - _LEAST_DRAWN) / _BIN_WIDTH) + 1)
     below = Counter({similarity: count for similarity, count in found.items() if similarity < 1})
+    kept, dropped = (
+        np.histogram([*counted], edges, weights=[*counted.values()])[0].astype(int)
+        for counted in (nearest, below)
+    )
+    if not (kept.any() or dropped.any()):
+        return None
     more = f". Not drawn: {equal:,} {plural(equal, 'duplicate')} with an equal text"
     return Histogram(
-        "Similarity to the nearest item",
         f"The dashed line is the threshold, {data.threshold:.2g}{more if equal else ''}",
-        "similarity from",
-        ("kept, estimated", "dropped"),
-        _binned(
-            edges,
-            [f"{edge:.2f}" for edge in edges.tolist()],
-            [
-                f"least={edge:.2f}&most={edge + _BIN_WIDTH - 0.0001:.4f}"
-                for edge in edges[:-1].tolist()
-            ],
-            nearest,
-            below,
-        ),
-        [f"{0.5 + tick / 10:.1f}" for tick in range(6)],
+        list(zip(edges[:-1].tolist(), kept.tolist(), dropped.tolist(), strict=True)),
         max(0.0, (data.threshold - _LEAST_DRAWN) / _BIN_WIDTH),
     )
-
-
-def _binned(
-    edges: NDArray[np.float64],
-    labels: Sequence[str],
-    filters: Sequence[str],
-    *counts: Mapping[Any, int],
-) -> list[tuple[str, int, int, str]]:
-    """How many of both kinds are in each bin."""
-    one, other = (
-        np.histogram([*counted], edges, weights=[*counted.values()])[0].astype(int).tolist()
-        for counted in counts
-    )
-    return list(zip(labels[:-1], one, other, filters, strict=True))
 
 
 def write_report(data: ReportData, path: Path) -> None:
@@ -171,7 +113,10 @@ def _render(data: ReportData) -> str:
     contents = {
         "changed": ("What changed", data.changes),
         "decisions": ("Every decision", data.drops or data.kept),
-        "charts": ("Charts", any(view["histograms"] or view["groups"] for view in shown)),
+        "similarity": (
+            "Similarity and groups",
+            any(view["histogram"] or view["groups"] for view in shown),
+        ),
         "runs": ("Runs", runs[1:]),
         "parts": ("URLs that only repeat", data.patterns),
         "index": ("The index", True),
@@ -210,7 +155,7 @@ def _view(data: ReportData) -> dict[str, Any]:
         "remarks": list(remarks(data)),
         "steps": list(steps(data)),
         "findings": list(findings(data)),
-        "histograms": list(histograms(data)),
+        "histogram": _histogram(data),
         "groups": [(original, count) for original, count in groups if count > 1],
     }
 

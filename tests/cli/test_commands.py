@@ -39,10 +39,12 @@ def test_looking_up_the_command_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_has_a_help(call, name):
+def test_every_command_has_a_help_that_fits_into_80_columns(call, name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     code, out, _ = call(name, "--help")
     assert code == 0
     assert f"scrapy simhash {name}" in out
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_an_unknown_option_is_refused(call, database):
@@ -136,8 +138,10 @@ def test_an_unknown_command_is_told_with_what_may_be_meant(call, given, hint):
     assert err.count("\n") == 1
 
 
-def test_the_help_lists_commands_by_what_they_are_for(call):
+def test_the_help_lists_commands_by_what_they_are_for(call, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     out = call("--help")[1]
+    assert max(map(len, out.splitlines())) <= 80
     assert out.index("What a crawl did") < out.index("drops  ") < out.index("Undo and clean up")
     assert out.index("Undo and clean up") < out.index("restore  ") < out.index("--help ")
 

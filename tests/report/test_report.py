@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
 import json
 import re
 import shlex
@@ -217,7 +216,7 @@ def test_every_engine_gives_the_same(tmp_path, engine):
             for price in ("5 EUR", "6 EUR"):
                 store(index, prose("priced"), price, {"price": price})
         path = written(address, tmp_path, similarity=0.9)
-    assert "<p>5 new and 2 repeated items from " in path.read_text("utf-8")
+    assert "Not drawn: 1 duplicate with an equal text." in path.read_text("utf-8")
     found = [(row["status"], row["about"], row["original"]["url"]) for row in rows_of(path)]
     assert found == [("dropped", "", "http://a.test/1")] * 2 + [("kept", "", "5 EUR")]
 
@@ -236,21 +235,18 @@ def test_the_threshold_is_shown(address, tmp_path, options, sentence):
     assert sentence in written(address, tmp_path, **options).read_text("utf-8")
 
 
-def test_items_are_counted_by_time_and_by_similarity(address, tmp_path):
+def test_items_are_counted_by_similarity(address, tmp_path):
     with Index(address) as index:
         texts = fill(index)
         index.confirm(index.claim(changed(texts[1], 10), key="kept"))
     page = written(address, tmp_path, similarity=0.9).read_text("utf-8")
-    new = cells(page, "New and repeated over time")
-    assert sum(int(row[1]) for row in new) == 4
-    assert sum(int(row[2]) for row in new) == 2
-    similar = cells(page, "Similarity to the nearest item")
+    similar = cells(page, "Similarity to the nearest item", 2)
     assert "Not drawn: 1 duplicate with an equal text." in page
     assert [int(row[2]) for row in similar if float(row[0]) >= 0.9] == [1]
-    # The bars of each chart match its table.
+    # The bars match the table.
     for name, column in (("kept", 1), ("dropped", 2)):
         bars = re.findall(rf'<rect class="{name}" x=[^>]* width="1" height="(\d+)"', page)
-        counts = [int(row[column]) for row in new + similar]
+        counts = [int(row[column]) for row in similar]
         assert [int(bar) for bar in bars] == [count for count in counts if count]
 
 
@@ -669,7 +665,7 @@ def test_it_can_be_printed(hostile, tmp_path):
     assert visit(hostile, steps) == "visible"
 
 
-# Filters, exports and details
+# Filters and details
 
 
 FIELDS = {"url": "http://b.test/1", "title": '=Snow, "deep"', "price": "5 EUR", "text": "words"}
@@ -695,7 +691,7 @@ def crawled(address, tmp_path):
 
 
 @in_browser
-def test_rows_can_be_filtered_and_saved(crawled, tmp_path):
+def test_rows_can_be_filtered(crawled):
     def steps(page):
         status = page.locator("#shown")
         page.select_option("#run", "all")
@@ -717,28 +713,13 @@ def test_rows_can_be_filtered_and_saved(crawled, tmp_path):
         page.click("#all")
         page.fill("#q", "B.TEST")
         expect(status).to_have_text("1 of 3 decisions")
-        files = []
-        for button in ("#csv", "#json"):
-            with page.expect_download() as waiting:
-                page.click(button)
-            files.append(tmp_path / waiting.value.suggested_filename)
-            waiting.value.save_as(files[-1])
         page.click("a.show[href*=field]:visible")
         expect(status).to_have_text("1 of 3 decisions")
         page.go_back()
         expect(status).to_have_text("1 of 3 decisions")
         assert page.input_value("#q") == "B.TEST"
-        return files
 
-    table, document = visit(crawled, steps)
-    (row,) = csv.DictReader(table.read_text("utf-8-sig").splitlines())
-    assert row["title"] == f"'{FIELDS['title']}", "no spreadsheet may compute it"
-    (entry,) = json.loads(document.read_text("utf-8"))
-    assert entry["title"] == FIELDS["title"]
-    assert (entry["id"] or "") == row["id"]
-    assert row["fields"] == "award: none -> yes; price: 4 EUR -> 5 EUR"
-    assert entry["original"] == "http://a.test/1"
-    assert entry["fields"] == {"award": [None, "yes"], "price": ["4 EUR", "5 EUR"]}
+    visit(crawled, steps)
 
 
 @in_browser
@@ -1118,23 +1099,18 @@ def test_a_bar_leads_to_its_rows(address, tmp_path):
 
     def steps(page):
         status = page.locator("#shown")
-        # The copies may have been stored in two seconds.
-        for name, rows in (("least=0.9", "1 of 2 decisions"), ("since", "(1 of )?2 decisions")):
-            bar = page.locator(f"rect[data-rows*='{name}']").first
-            bar.click()
-            shown = page.evaluate("location.hash")
-            expect(status).to_have_text(re.compile(f"^{rows}"))
-            assert page.evaluate("document.activeElement.id") == "decisions"
-            page.click("#all")
-            # The same with the keyboard, by the table below the chart.
-            page.locator("figure", has=bar).locator("summary").click()
-            page.locator(f"figure a[href*='{name}']").first.focus()
-            page.keyboard.press("Enter")
-            assert page.evaluate("location.hash") == shown
-            page.click("#all")
+        page.locator("rect[data-rows*='least=0.9']").first.click()
+        shown = page.evaluate("location.hash")
+        expect(status).to_have_text("1 of 2 decisions")
+        assert page.evaluate("document.activeElement.id") == "decisions"
+        page.click("#all")
+        # The same with the keyboard, by the table below the chart.
+        page.locator("figure summary").click()
+        page.locator("figure a[href*='least=0.9']").first.focus()
+        page.keyboard.press("Enter")
+        assert page.evaluate("location.hash") == shown
+        page.click("#all")
         expect(status).to_have_text("2 decisions")
-        page.evaluate("location.hash = '#since=1&until=2'")
-        expect(status).to_have_text(re.compile("^0 of 2 decisions, seen 1970-01-01 00:00:01 to"))
 
     visit(written(address, tmp_path, similarity=0.9), steps)
 
@@ -1144,7 +1120,7 @@ def test_the_contents_lead_to_what_is_there(crawled):
     def steps(page):
         return page.locator("#contents a:visible").all_inner_texts()
 
-    assert visit(crawled, steps) == ["Every decision", "Charts", "Runs", "The index"]
+    assert visit(crawled, steps) == ["Every decision", "Similarity and groups", "Runs", "The index"]
 
 
 @in_browser

@@ -239,8 +239,6 @@
       const least = Number(get("least") || 0);
       const most = Number(get("most") || 1);
       const group = get("group");
-      const since = Number(get("since") || 0);
-      const until = Number(get("until") || Infinity);
       const wanted = Object.entries(choices)
         .filter(([id]) => get(id))
         .map(([id, of]) => [get(id), of]);
@@ -250,8 +248,6 @@
           (!group || row.original.item === group) &&
           (row.similarity ?? 0) >= least &&
           (row.similarity ?? 0) <= most &&
-          row.created >= since &&
-          row.created <= until &&
           wanted.every(([value, of]) => of(row).includes(value)) &&
           (!query || has(row.url) || has(row.title) || has(row.original.url)),
       );
@@ -314,8 +310,7 @@
       const total = mine.length + left();
       const all = `${number(total)} ${thing}${total === 1 ? "" : "s"}`;
       const group = get("group") && found.length ? `, similar to ${found[0].original.url}` : "";
-      const times = get("since") ? `, seen ${time(get("since"))} to ${time(get("until"))} UTC` : "";
-      const some = `${number(found.length)} of ${all}${group}${times}`;
+      const some = `${number(found.length)} of ${all}${group}`;
       const printed = shown > size() && part.length < found.length + left() ? `, of which ${number(part.length)} are printed` : "";
       at("shown").textContent = `${found.length === mine.length ? all : some}${printed}`;
       at("back").disabled = page === 0;
@@ -353,10 +348,6 @@
         show();
       }, 150);
     });
-    at("csv").addEventListener("click", () => save(`${thing}s.csv`, "text/csv", csv(found)));
-    at("json").addEventListener("click", () =>
-      save(`${thing}s.json`, "application/json", JSON.stringify(found.map(exported), null, 1)),
-    );
     addEventListener("beforeprint", () => draw(Math.max(size(), Math.min(PRINTED, found.length))));
     addEventListener("afterprint", () => draw());
     return {
@@ -370,48 +361,12 @@
       },
       clear: () => {
         for (const input of inputs) set(input.id.slice(prefix.length), "");
-        for (const name of ["group", "since", "until", "page", "open"]) set(name, "");
+        for (const name of ["group", "page", "open"]) set(name, "");
       },
       add: (rest) => {
         rows = rows.concat(rest[kind]);
       },
     };
-  };
-
-  // The shown rows as a file
-
-  const exported = (row) => ({
-    status: row.status,
-    url: row.url,
-    title: row.title,
-    original: row.original.url,
-    similarity: row.similarity,
-    estimated: row.about !== "",
-    distance: row.distance,
-    fields: Object.fromEntries(row.fields.map(([name, ...both]) => [name, both])),
-    created: `${time(row.created).replace(" ", "T")}Z`,
-    run: row.run,
-    how: row.how,
-    site: row.site,
-    id: row.restorable ? row.key : null,
-  });
-  const quoted = (value) => {
-    const change = ([name, [stored, own]]) =>
-      (stored ?? own ?? null) === null ? name : `${name}: ${stored ?? "none"} -> ${own ?? "none"}`;
-    const isFields = value !== null && typeof value === "object";
-    const text = isFields ? Object.entries(value).map(change).join("; ") : String(value ?? "");
-    // Spreadsheets would run some crawled texts as formulas.
-    return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
-  };
-  const csv = (found) => {
-    const heads = "status url title original similarity estimated distance fields created run how site id".split(" ");
-    const lines = found.map(exported).map((row) => heads.map((name) => quoted(row[name])).join(","));
-    return `\ufeff${[heads.join(","), ...lines].join("\r\n")}\r\n`;
-  };
-  const save = (name, type, text) => {
-    const href = URL.createObjectURL(new Blob([text], { type }));
-    make("a", undefined, { href, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(href), 60_000);
   };
 
   // Both tables
