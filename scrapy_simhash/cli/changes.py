@@ -15,7 +15,10 @@ from scrapy_simhash.cli.records import by_status, compared_texts
 from scrapy_simhash.history.changes import read_changes, read_window
 from scrapy_simhash.history.decisions import with_contents
 from scrapy_simhash.history.record import STATUSES, Record
-from scrapy_simhash.visible import format_time
+from scrapy_simhash.visible import format_time, plural, shortened
+
+# Characters of the numbers of runs.
+_LONGEST = 60
 
 # Changes whose texts are read at once.
 _PART = 200
@@ -29,8 +32,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--since",
         metavar="WHEN",
         type=_since,
-        help="the number of a run, or 2030-01-31 or 2030-01-31T12:00 (default: the "
-        "start of the last run)",
+        help="the number of a run, or 2030-01-31 or 2030-01-31T12:00 (default: what the last "
+        "crawl of each spider met)",
     )
     add_run(parser)
     parser.add_argument(
@@ -59,7 +62,10 @@ def run(project: Project, options: Namespace) -> None:
         more = compared_texts if options.texts else None
         output.write_lines(options, parts(), by_status, more)
     shown = ", ".join(f"{counts[name]:,} {name}" for name in STATUSES if counts[name])
-    when = f"in run {window.run}" if window.run else f"since {format_time(window.since)} UTC"
+    when = f"since {format_time(window.since)} UTC"
+    if window.runs is not None:
+        numbers = shortened(", ".join(map(str, window.runs)), _LONGEST)
+        when = f"in {plural(len(window.runs), 'run')} {numbers}"
     print(f"{when}: {shown or 'nothing'}", file=sys.stderr)
 
 

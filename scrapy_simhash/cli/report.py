@@ -16,7 +16,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add its options."""
     add_database(parser)
     add_output(parser, "write the report to FILE", required=True)
-    add_run(parser, "open with run N (default: the newest run)")
+    add_run(parser, "open with run N (default: the largest run of the last crawl)")
 
 
 def run(project: Project, options: Namespace) -> None:

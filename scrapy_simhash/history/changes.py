@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, and_, case, exists, literal, or_, select
+from sqlalchemy import Row, and_, case, exists, func, literal, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
@@ -32,32 +32,42 @@ _is_dead = is_dead(schema.runs)
 
 
 class Window(NamedTuple):
-    """The time that is looked at, in seconds since the epoch, and the only run that counts."""
+    """What is looked at: what was met since a time, in seconds since the epoch, or by some runs."""
 
-    since: float
-    run: int | None = None
+    since: float = 0.0
+    runs: Sequence[int] | None = None
 
 
 def read_window(namespace: NamespaceRow, *, since: float | None, run: int | None) -> Window:
-    """The window since a time; of a run if it is given; by default since the last run was opened.
+    """The window since a time, or of a run; by default the last visit of each spider.
 
-    The time is in seconds since the epoch or, as an int, the run that it was the start of.
+    The time is in seconds since the epoch or, as an int, the run that it was the start of. The last
+    visit may have met nothing, as the site was down.
     """
     if isinstance(since, float):
         return Window(since)
-    number = run or since
-    runs = select(_run.id, _run.opened, _is_dead.label("is_dead"))
-    if number is not None:
-        runs = runs.where(_run.id == number)
-    else:
-        is_here = exists().where(_row.run == _run.id, _row.namespace == namespace.id)
-        runs = runs.where(is_here, ~_is_dead).order_by(_run.id.desc()).limit(1)
-    found = namespace.read(runs)
-    if not found:
-        raise NotFound(f"there is no run {number}" if number else "no crawl has stored anything")
-    if found[0].is_dead and run:
-        raise NotFound(f"what run {run} had stored was released: it crashed, or its feeds failed")
-    return Window(found[0].opened, run)
+    if number := run or since:
+        of_run = select(_run.opened, _is_dead.label("is_dead")).where(_run.id == number)
+        if not (found := namespace.read(of_run)):
+            raise NotFound(f"there is no run {number}")
+        if run is None:
+            return Window(found[0].opened)
+        if found[0].is_dead:
+            raise NotFound(
+                f"what run {run} had stored was released: it crashed, or its feeds failed"
+            )
+        return Window(runs=[run])
+    has_met = exists().where(_row.run == _run.id)
+    is_here = has_met.where(_row.namespace == namespace.id)
+    counts = ~_is_dead, or_(is_here, and_(~has_met, _run.closed.is_not(None)))
+    spiders = select(_run.spider).where(~_is_dead, is_here)
+    last = select(_run.spider, func.max(_run.visit).label("visit")).where(*counts)
+    visits = last.where(_run.spider.in_(spiders)).group_by(_run.spider).subquery().c
+    of_visits = _run.spider == visits.spider, _run.visit == visits.visit
+    runs = namespace.read(select(_run.id).where(*counts, *of_visits).order_by(_run.id))
+    if not runs:
+        raise NotFound("no crawl has stored anything")
+    return Window(runs=[row.id for row in runs])
 
 
 def read_changes(
@@ -101,7 +111,7 @@ def _query(namespace: NamespaceRow, window: Window, statuses: Collection[str]) -
         .where(_row.created >= window.since)
         .where(or_(_row.status != "new", is_stored))
     )
-    return query if window.run is None else query.where(_row.run == window.run)
+    return query if window.runs is None else query.where(_row.run.in_(window.runs))
 
 
 def _former(

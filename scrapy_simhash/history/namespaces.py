@@ -28,6 +28,7 @@ class RunRow(NamedTuple):
     """
 
     id: int
+    visit: int
     spider: str
     host: str
     opened: float
@@ -140,7 +141,7 @@ def read_runs(namespace: NamespaceRow) -> list[RunRow]:
     runs = {row.run for row in namespace.read(met)}
     columns = schema.runs.c
     query = (
-        select(*(columns[name] for name in RunRow._fields[:10]))
+        select(*(columns[name] for name in RunRow._fields[:11]))
         .where(is_in(columns.id, "numbers"))
         .order_by(columns.id.desc())
     )

@@ -98,17 +98,15 @@ def is_in_url(text: str, url: str) -> bool:
 def own_url(fields: Mapping[str, Any], *, page_url: str, key: Sequence[str] | None) -> str | None:
     """What identifies an item in later crawls, given its flat fields: in general its own URL.
 
-    If there is a `key`, these are the values of its fields, one a line. Otherwise it is the URL in
-    `url`, `link`, `href` or `permalink`, or else the only URL on the first level that is not one of
-    a picture, an author, a shop and the like. None if the item has none but that of the page. In
-    those fields, or as a key, a place on the page, such as `#post-7`, is the item's own.
+    Given a `key`, these are its values, one a line. Else it is the URL in `url`, `link`, `href` or
+    `permalink`, or the only one on the first level that is not of a picture, an author, a shop and
+    the like; None if that is the page's. There and as a key, `#post-7` is a place on the page.
     """
     if key is not None:
         values = ([fields[name] for name in fields if is_inside(name, {field})] for field in key)
         lines = [" ".join(" ".join(_texts(value)).split()) for value in values]
-        # Other values are taken as they are: `4711` may be the last part of the page's path.
-        names_url = len(lines) == 1 and (lines[0].startswith("#") or _FULL.match(lines[0]))
-        if names_url and is_page_url(lines[0], page_url):
+        leads_there = len(lines) == 1 and lines[0].startswith(("#", "/", "http://", "https://"))
+        if leads_there and is_page_url(lines[0], page_url):
             return None if _is_whole_page(lines[0], page_url) else _absolute(lines[0], page_url)
         return "\n".join(lines) if any(lines) else None
     urls: dict[str, str] = {}

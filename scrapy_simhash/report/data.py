@@ -122,16 +122,18 @@ class ReportData(NamedTuple):
 
 
 def _shown(runs: Sequence[RunRow], run: int | None) -> list[int]:
-    """The run to open with, by default the newest, and other new ones."""
+    """The run to open with, by default the largest of the newest visit, and other new ones."""
     newest = [row.id for row in runs[:_MOST_RUNS]]
-    first = newest[0] if run is None else run
+    visit = [row for row in runs if row.visit == runs[0].visit]
+    first = max(visit, key=lambda row: (row.counts or (row.claims + row.drops,))[0]).id
+    first = first if run is None else run
     return [first, *(number for number in newest if number != first)]
 
 
 def read_report(
     namespace: NamespaceRow, rule: Rule, run: int | None = None, *, is_trial: bool = False
 ) -> ReportData:
-    """Read what a report is about; it opens with the run, by default with the newest."""
+    """Read what a report is about; it opens with the run, by default as `_shown` says."""
     runs = read_runs(namespace)
     if run is not None and run not in {row.id for row in runs}:
         raise NotFound(f"the namespace {namespace.name!r} has no items of run {run}")

@@ -35,9 +35,11 @@ def db(request, tmp_path) -> Iterator[Database]:
         database.close()
 
 
-def visit(db: Database, pages: Pages, *, gone: str = "", known: Any = "drop") -> NamespaceRow:
+def visit(
+    db: Database, pages: Pages, *, gone: str = "", known: Any = "drop", spider: str = "s"
+) -> NamespaceRow:
     """A complete crawl of a site, which is closed."""
-    run = Run.open(db, spider="s")
+    run = Run.open(db, spider=spider)
     index = Index(db, run=run, rule=Rule(known=known))
     for name, page in pages.items():
         text, values = page if isinstance(page, tuple) else (page, {})
@@ -90,6 +92,21 @@ def test_a_window_is_a_run_or_what_was_since(db) -> None:
     with pytest.raises(NotFound, match="no run 9"):
         words(namespace, 9)
     assert [one.run for one in told(namespace, since=1)] == [1, 2, 3]
+
+
+def test_the_window_is_the_last_visit_of_each_spider(db) -> None:
+    """Whichever was the last, also if it met nothing."""
+    for spider in ("s", "other"):
+        visit(db, {spider: 1 if spider == "s" else 2}, spider=spider)
+    visit(db, {"s": "1b"})
+    namespace = visit(db, {"other": "2b"}, spider="other")
+    assert words(namespace) == ["changed s", "changed other"]
+    Run.open(db, spider="s").close(settled=True, reason="finished")
+    assert words(namespace) == ["changed other"]
+    running = Run.open(db, spider="other")
+    assert words(namespace) == ["changed other"]
+    running.close(settled=True, reason="finished")
+    assert words(namespace) == []
 
 
 def test_a_change_has_the_values_and_the_texts_of_before_and_now(db) -> None:

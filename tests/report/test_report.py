@@ -30,6 +30,7 @@ from scrapy_simhash.history.patterns import Pattern
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import LeftOut
 from scrapy_simhash.report import data, packing
 from scrapy_simhash.report.causes import how
@@ -808,6 +809,23 @@ def test_the_report_of_a_run_opens_with_it(crawled, address, tmp_path):
         page = Elements(written(address, tmp_path, similarity=0.9, run=run))
         views = [given["data-run"] for tag, given in page.found if "data-run" in given]
         assert views[0] == str(shown)
+
+
+def test_the_report_opens_with_the_largest_run_of_the_last_crawl(address, tmp_path):
+    """Three spiders that were open together, after a larger crawl."""
+    database = Database(address)
+    with Index(database) as index:
+        meet(index, [(f"http://a.test/{number}", number) for number in range(9)])
+    runs = [Run.open(database, spider=spider) for spider in ("small", "large", "last")]
+    for run, count in zip(runs, (1, 3, 2), strict=True):
+        pages = [(f"http://{run.id}.test/{number}", 50 + number) for number in range(count)]
+        meet(Index(database, run=run), pages)
+    for run in runs:
+        run.close(settled=True, reason="finished")
+    database.close()
+    page = Elements(written(address, tmp_path, similarity=0.9))
+    views = [given["data-run"] for tag, given in page.found if "data-run" in given]
+    assert views[0] == str(runs[1].id)
 
 
 @pytest.fixture
