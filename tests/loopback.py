@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem
+from scrapy.exceptions import DontCloseSpider, DropItem
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
@@ -178,7 +178,10 @@ class PageSpider(Spider):
 
 
 class InPhases(PageSpider):
-    """Fetches the pages in parts, and calls a function before each part."""
+    """Fetches the pages in parts, and calls a function before each part.
+
+    A function that returns False is called again later; the part waits for it.
+    """
 
     def __init__(self, phases: list[Callable[[], object]], urls: list[str]) -> None:
         super().__init__()
@@ -196,7 +199,9 @@ class InPhases(PageSpider):
             yield request
 
     def requests(self):
-        self.phases.pop(0)()
+        if self.phases[0]() is False:
+            raise DontCloseSpider
+        del self.phases[0]
         return [Request(url) for url in self.parts.pop(0)]
 
     def next_phase(self):

@@ -41,16 +41,18 @@ def test_a_clock_that_steps_by_an_hour(scene, table, seeds, tmp_path, place):
         with empty_database(engine, tmp_path) as url:
             here = scene(url if engine == "postgresql" else None)
             crawls = []
-            for number in range(2):
-                clock = tmp_path / f"{seed} {number}.clock"
-                set_clock(clock, 0)
-                host = f"machine {number}" if place == "another machine" else "machine"
-                plan = {"constants": OFTEN, "clock": str(clock), "host": host}
-                order, query = seed * 10 + number, f"?from={number}"
-                if number and is_early:
-                    set_clock(tmp_path / f"{seed} {whose}.clock", seconds)
-                crawls.append(here.start(order, query=query, plan=plan, **LASTING))
-                at_a_moment(here, crawls[-1], chance, PATHS[:12])
+            with here.together():
+                for number in range(2):
+                    clock = tmp_path / f"{seed} {number}.clock"
+                    set_clock(clock, 0)
+                    host = f"machine {number}" if place == "another machine" else "machine"
+                    plan = {"constants": OFTEN, "clock": str(clock), "host": host}
+                    order, query = seed * 10 + number, f"?from={number}"
+                    if number and is_early:
+                        set_clock(tmp_path / f"{seed} {whose}.clock", seconds)
+                    crawls.append(here.start(order, query=query, plan=plan, **LASTING))
+                    crawls[-1].wait_for("crawl.start] INFO: Index")
+            at_a_moment(here, crawls[-1], chance, PATHS[:12])
             assert all(run.process.is_alive() for run in crawls)
             set_clock(tmp_path / f"{seed} {whose}.clock", seconds)
             for run in crawls:

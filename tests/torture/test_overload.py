@@ -121,7 +121,7 @@ async def test_many_writers_on_a_slow_database_all_come_to_their_turn(
 ):
     """Waiting is no failure: nothing is given up, kept aside in vain, or kept twice."""
     # Beside a load a transaction may take seconds.
-    writers, groups, timeout = (24, 217, 8) if is_long else (8, 64, 4)
+    writers, groups, timeout = (24, 217, 12) if is_long else (8, 64, 10)
     scheme, outcome = Shingles().keyed(secret_of(SECRET)), Outcome()
     texts = [prose(group, 60) for group in range(groups)]
     documents = [Document(scheme.sketch(text), "", text=text) for text in texts]
