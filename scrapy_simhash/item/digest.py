@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from hashlib import blake2b, md5, sha1, sha256
-from itertools import compress
 from typing import Any
 
 from scrapy_simhash.item.evidence import Evidence
@@ -74,11 +73,9 @@ def digest_of(
             is_elsewhere = is_link and name.casefold() not in OWN_NAMES
             parts[name] = _scalar(unsigned([value])[0] if is_elsewhere else value, facts.get(name))
         elif name in links:  # faster; hundreds of URLs are common
-            texts = sorted({*unsigned(list(links[name]))})
-            parts[name] = f"t({','.join(map(str, map(len, texts)))}:{''.join(texts)})"
-            is_other = (type(inner) is not str or inner not in links[name] for inner in value)
-            if others := list(compress(value, is_other)):
-                parts[name] += _inner(name, others)
+            of_list = links[name]
+            others = [inner for inner in value if type(inner) is not str or inner not in of_list]
+            parts[name] = f"t({sorted({*unsigned([*of_list])})}){_inner(name, others)}"
         else:
             parts[name] = _inner(name, value)
     written = f"{kind}:{_joined(parts)}".encode("utf-8", "surrogatepass")

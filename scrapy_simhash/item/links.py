@@ -22,7 +22,7 @@ _EXTENSION = (
 _DOWNLOAD = re.compile(
     rf"(?:(?:https?|ftp):)?+(?://[^/?#]*+)?+([^?#]*{_EXTENSION})(?:[?#]|\Z)", re.IGNORECASE
 )
-_END_OF_FILE = re.compile(rf"{_EXTENSION}(?:[?#]|$)", re.IGNORECASE | re.MULTILINE)
+_END_OF_FILE = re.compile(rf"{_EXTENSION}(?:[?#]|$)", re.MULTILINE)
 
 
 # Lines that are absolute URLs, and lines that are any URLs; see `is_url` and `is_page_url`.
@@ -44,12 +44,6 @@ _OF_SIGNATURE = re.compile(
 )
 
 
-# The links of recent lists, by whether these have names of URLs: a site has the same on each page.
-_KNOWN = (set[str](), set[str]())
-_MOST_KNOWN = 8192
-_LONG = 200  # characters of a link, on average
-
-
 def links_elsewhere(name: Name, values: Sequence[Any], page_url: str) -> set[str]:
     """The values of a list that are certainly URLs of other pages, and not of files.
 
@@ -59,20 +53,15 @@ def links_elsewhere(name: Name, values: Sequence[Any], page_url: str) -> set[str
     is_of_files = _FILES.search(name.text) is not None
     if is_of_files or set(map(type, values)) != {str} or max(map(len, values)) > LONGEST_VALUE:
         return set()
-    texts, known = set(values), _KNOWN["url" in name.marks]
-    links = texts & known
-    if new := texts - links:
-        joined = "\n".join(new)
-        found = new.intersection((_LINKS if "url" in name.marks else _WHOLE_LINKS).findall(joined))
-        if _END_OF_FILE.search(joined):
-            found = {link for link in found if not file_of(name, link)}
-        links |= found
-        if len(known) > _MOST_KNOWN:
-            known.clear()
-        if len(joined) < _LONG * len(new):
-            known |= found
+    texts = set(values)
+    joined = "\n".join(texts)
+    links = texts.intersection((_LINKS if "url" in name.marks else _WHOLE_LINKS).findall(joined))
+    if _END_OF_FILE.search(joined.lower()):
+        links = {link for link in links if not file_of(name, link)}
     last = last_part(page_url)
-    return {link for link in links if last not in (unquote(link) if "%" in link else link)}
+    if last in joined or "%" in joined:
+        links = {link for link in links if last not in (unquote(link) if "%" in link else link)}
+    return links
 
 
 def file_of(name: Name, url: str) -> str:
