@@ -80,6 +80,12 @@ _ONLINE_BEHIND = re.compile(rf"(?i: (?:(?:are|sind) )?(?:{pattern('online')})(?!
 # A word with a capital, as in "iPhone 12".
 _NAME = re.compile(r"(?<!\w)(?=[^\WA-Z]*[A-Z])\w++ $")
 _UNITS = phrases("units")
+# From a number to the last one of "2 days and 3 hours".
+_FURTHER = re.compile(
+    rf"(?: ?(?:{pattern('units')})[.,]*(?: (?:and|und|et|y|e|и))? ?[0-9]{{1,3}}"
+    rf"(?= ?(?:{pattern('units')})(?!\w)))+",
+    re.IGNORECASE,
+)
 _SINCE = phrases("since")
 _AGO = ago()
 _TIMES = phrases("times")
@@ -100,6 +106,10 @@ _ENDS_CJK = rf"(?:(?= ?(?:{_COUNTED_CJK}))|(?![^\W\d_a-zA-Z]| [가-힣]))"
 _DONE_CJK = "に? ?(?:更新|投稿|公開|업데이트|수정|등록|작성)"
 _AGO_CJK = re.compile(rf" ?(?:{any_of(ago('ja', 'ko'))})(?:{_DONE_CJK})?{_ENDS_CJK}")
 _BEFORE_CJK = re.compile(rf"(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}[ \n]?[:(]?[ \n]?$")
+_SINCE_CJK = re.compile(rf"(?:{pattern('since', *UNSPACED)}) ?:? ?$")
+_SPAN_CJK = re.compile(
+    rf" ?(?:{pattern('units', *UNSPACED)})(?:[0-9]{{1,3}} ?(?:{pattern('units', *UNSPACED)}))*"
+)
 _COUNTER_CJK = re.compile(
     rf"(?: ?[次人条條个個则則件]| ?[回개회건]|(?! ?[次人条條个個则則件回개회건])){_ENDS_CJK}"
 )
@@ -229,9 +239,13 @@ def _counted_behind(text: str, start: int, end: int) -> int:
     """The end of the words that tell what a number counts, or that it is a time; 0 if none do."""
     if match := _BEHIND_CJK.match(text, end):
         return match.end()
+    if match := _FURTHER.match(text, end):
+        end = match.end()
     before = text[max(0, start - 24) : start]
     is_box = _BOX_START.search(before) or (not before.isascii() and _CHANGED_CJK.search(before))
     if (match := _AGO_CJK.match(text, end)) and is_box:
+        return match.end()
+    if not before.isascii() and _SINCE_CJK.search(before) and (match := _SPAN_CJK.match(text, end)):
         return match.end()
     if not (match := _BEHIND.match(text, end)):
         return 0

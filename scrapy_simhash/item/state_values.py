@@ -14,7 +14,7 @@ from functools import lru_cache
 from scrapy_simhash.features.tokens import listed
 from scrapy_simhash.item.languages import UNSPACED, any_of, pattern, phrases
 from scrapy_simhash.item.state import DATE, without_state
-from scrapy_simhash.item.times import is_moment
+from scrapy_simhash.item.times import is_moment, is_span
 
 # One word of snake_case, camelCase or plain text.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
@@ -89,6 +89,11 @@ def _is_stock(text: str, is_date: bool) -> bool:
     return (is_short and _FOR_BUYERS.search(text) is not None) or _is_count(text, is_date)
 
 
+def _is_left(text: str, is_date: bool) -> bool:
+    """Whether a value is how much time is left."""
+    return is_span(text) or _is_count(text, is_date)
+
+
 def _is_any(text: str, is_date: bool) -> bool:
     """Any value: schema.org has these names for nothing else."""
     return True
@@ -134,6 +139,14 @@ _STATES: list[tuple[re.Pattern[str], IsValue]] = [
                 "|(?:page|row)_?(?:index|no|nr|num|number))_$|排名|序号|序號|行号|页码"
             ),
             _is_place,
+        ),
+        (
+            (
+                "time_?left|(?:time|days|hours)_remaining|remaining_(?:time|days|hours)|countdown"
+                "|_(?:ends|closes|expires)_in_$|restzeit|restlaufzeit|temps_restant"
+                "|tiempo_restante|tempo_rimanente|剩余时间|剩余天数|倒计时|残り時間"
+            ),
+            _is_left,
         ),
         ("^_(?:average_)?(?:ratings?|stars)(?:_value)?_$|评分", _is_rating),
         (_STOCK, _is_stock),

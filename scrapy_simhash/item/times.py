@@ -81,13 +81,18 @@ _EPOCH_UNITS = (1.0, 1e3, 1e6, 1e9)  # s, ms, µs, ns
 _RECENT = 600.0
 
 _MANY = r"(?:\d{1,3}|an?|one|eine[mnr]?|une?|una)"
+_SPAN = rf"{_MANY} ?(?:{pattern('units')}|{pattern('units', *UNSPACED)})"
+# "2 days and 3 hours"
+_SPANS = rf"(?:{_SPAN}[.,]*(?: (?:and|und|et|y|e|и)(?= ))? ?)++"
 _AGO = re.compile(
     rf"(?:(?:posted|published|updated|about|{pattern('changed')}) )*+(?:"
     rf"(?:{_MANY} ?)?(?:{any_of(ago())})"
     rf"|{_MANY} ?(?:{any_of(ago(*UNSPACED))})"
-    rf"|(?:{pattern('since')}) {_MANY} ?(?:{pattern('units')})\.?"
+    rf"|{_SPANS}(?:{pattern('ago')}|{pattern('ago', *UNSPACED)})"
+    rf"|(?:{pattern('since')}|{pattern('since', *UNSPACED)}) ?:? ?{_SPANS}"
     r"|just now|gerade eben|刚刚|刚才)"
 )
+_SPAN_OR_CLOCK = re.compile(rf"{_SPANS}|\d{{1,3}}(?::\d\d){{1,3}}")
 # Rules out most values in ASCII that are no relative times.
 _MAY_BE_AGO = re.compile(
     any_of(one for one in phrases("ago") | phrases("since") | {"now", "eben"} if one.isascii()),
@@ -234,6 +239,11 @@ def is_relative(value: Any, *, dated: bool) -> bool:
         return False
     text = _folded(value)
     return bool(_AGO.fullmatch(text) or (dated and _TODAY.fullmatch(text)))
+
+
+def is_span(text: str) -> bool:
+    """Whether a folded text is nothing but a length of time, as in "2 days 3 hours", "02:15:00"."""
+    return len(text) <= _LONGEST_DATE and _SPAN_OR_CLOCK.fullmatch(text) is not None
 
 
 @lru_cache(maxsize=64)

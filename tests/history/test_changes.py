@@ -171,6 +171,16 @@ def test_an_item_that_is_posted_again_names_its_former_url_and_what_differs(db, 
     assert (missing.status, missing.url, missing.formerly) == ("missing", "http://a.test/1", None)
 
 
+@pytest.mark.parametrize("known", ["pass", "drop"])
+def test_of_several_with_one_text_the_former_item_is_that_with_the_most_values(db, known) -> None:
+    lots = {str(number): (1, {"price": f"{number}0 EUR", "lot": number}) for number in (1, 2, 3)}
+    visit(db, lots, known=known)
+    again = {f"again{name}": (1, values | {"price": "5 EUR"}) for name, (_, values) in lots.items()}
+    found = told(visit(db, again, known=known))
+    former = {one.url: one.formerly for one in found if one.status == "new"}
+    assert former == {f"http://a.test/again{name}": f"http://a.test/{name}" for name in lots}
+
+
 def test_a_new_item_beside_a_similar_one_was_nowhere_before(db) -> None:
     first = {"1": (1, {"price": "100 EUR"})}
     visit(db, first)
