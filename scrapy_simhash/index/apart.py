@@ -55,31 +55,36 @@ class Apart:
             for sign in _signs(claim):
                 self._signs[sign].append(number)
 
-    def of(self, number: int, near: Sequence[ClaimRow]) -> set[int]:
-        """The claims that are apart from a document; `near` are those it would be compared with.
+    def of(self, number: int, near: Sequence[ClaimRow]) -> dict[int, int]:
+        """The claims that are apart from a document, with how many facts they have in common.
 
-        None are, if some of these are on other sites: then all count that show that the text is
-        shared.
+        `near` are those it would be compared with. None are, if some of these are on other sites:
+        then all count that show that the text is shared.
         """
         found = self._found(number, near)
-        return {claim.id for claim in near if claim.id in found}
+        return {claim.id: found[claim.id] for claim in near if claim.id in found}
 
-    def _found(self, number: int, near: Sequence[ClaimRow]) -> set[int]:
+    def _found(self, number: int, near: Sequence[ClaimRow]) -> dict[int, int]:
         row = self._rows[number]
         if len(near) < MANY or len({self._sites[one.id] for one in (row, *near)}) > 1:
-            return set()
+            return {}
         alike = {other for sign in _signs(row) for other in self._signs[sign]}
         if any(other < len(self._rows) for other in alike - {number}):
-            return set()  # what such a document would change is not known yet
-        apart = np.zeros(len(self._ids), bool)
-        records = [record for record in Facts.unpack(row.facts or b"").records if record[1] in SURE]
+            return {}  # what such a document would change is not known yet
+        apart, common = np.zeros(len(self._ids), bool), np.zeros(len(self._ids), int)
+        records = Facts.unpack(row.facts or b"").records
         names = np.array([name for name, *_ in records], np.uint32)
         starts, stops = (np.searchsorted(self._names, names, side) for side in ("left", "right"))
         for start, stop, (_, kind, value) in zip(starts, stops, records, strict=True):
-            differs = are_different(self._facts[start:stop], kind, value)
-            apart[self._owners[start:stop][differs]] = True
+            facts, owners = self._facts[start:stop], self._owners[start:stop]
+            common[owners[facts == np.uint64(kind | value << 8)]] += 1
+            if kind in SURE:
+                apart[owners[are_different(facts, kind, value)]] = True
         apart[[*alike]] = False
-        return {*self._ids[apart].tolist()} - self._shown[row.identity]
+        found = dict(zip(self._ids[apart].tolist(), common[apart].tolist(), strict=True))
+        for claim in self._shown[row.identity]:
+            found.pop(claim, None)
+        return found
 
 
 def are_different(facts: NDArray[np.uint64], kind: int, value: int) -> NDArray[np.bool_]:

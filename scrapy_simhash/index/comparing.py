@@ -110,7 +110,7 @@ def _matches(
             copies=tuple(candidates.copies.get(claim, ())),
         )
 
-    left_out = apart.of(number, claims) if apart else set[int]()
+    left_out = apart.of(number, claims) if apart else dict[int, int]()
     near = zip(claims, distances.values(), (jaccard for jaccard, _ in found), strict=True)
     return _without(left_out, row, near, match, lookup.rule)
 
@@ -153,13 +153,13 @@ def _matches_in_batch(
         )
 
     claims = [claimed[other] for _, other in near]
-    left_out = apart.of(number, claims) if apart else set[int]()
+    left_out = apart.of(number, claims) if apart else dict[int, int]()
     compared = zip(claims, (distance for distance, _ in near), found, strict=True)
     return _without(left_out, row, compared, match, lookup.rule)
 
 
 def _without(
-    left_out: set[int],
+    left_out: Mapping[int, int],
     row: ClaimRow,
     near: Iterable[tuple[ClaimRow, int | None, float | None]],
     match: Callable[[int], Match],
@@ -167,18 +167,20 @@ def _without(
 ) -> list[Match]:
     """The matches with claims, of which some are left out but for the first one that is similar.
 
-    The claims come with their distances and similarities; `match` makes the match of each.
+    These come with the number of facts in common, the claims with their distances and similarities;
+    `match` makes the match of each.
     """
     if not left_out:
         return [match(place) for place, _ in enumerate(near)]
     kept: list[Match] = []
-    others: list[tuple[tuple[bool, float, int, int], int]] = []
+    others: list[tuple[tuple[bool, float, int, int, int], int]] = []
     least = -1.0 if rule.threshold is None else rule.threshold - 1e-9
     for place, (claim, distance, jaccard) in enumerate(near):
         if claim.id not in left_out:
             kept.append(match(place))
         elif jaccard is None or jaccard >= least:
-            others.append((order(claim, jaccard, distance or 0), place))
+            common = left_out[claim.id]
+            others.append((order(claim, jaccard, distance or 0, common), place))
     heapify(others)
     while others:
         if is_similar(row, other := match(heappop(others)[1]), rule):

@@ -42,7 +42,7 @@ Examples, each a second visit; "a: X" means that URL a shows the content X:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -120,7 +120,7 @@ def judge(
         return verdict("changed", before=of_site[0], stores=True, replaces=of_site[:1])
     if last and rule.known == "drop":
         return verdict("copy", stores=False, match=compared[last[0].claim])
-    nearest = min(similar, key=partial(_by_facts, row), default=None)
+    nearest = _nearest(row, similar)
     return verdict("new", stores=True, match=nearest, origin=last[0].origin if last else row.origin)
 
 
@@ -292,26 +292,31 @@ def _by_likeness(
     return sorted(sightings, key=likeness, reverse=True)
 
 
-def preference(match: Match) -> tuple[bool, float, int, int]:
+def preference(match: Match) -> tuple[bool, float, int, int, int]:
     """Orders matches: those that are stored first, as nobody waits for them, and the nearest."""
-    return order(match.row, match.jaccard, match.distance)
+    return order(match.row, match.jaccard, match.distance, 0)
 
 
-def _by_facts(row: ClaimRow, match: Match) -> tuple[bool, float, int, int]:
-    """Orders matches as :func:`preference` does, but of equal texts that with the most facts."""
-    stored, similarity, distance, _ = preference(match)
-    return stored, similarity, distance, -_in_common(row, match.row)
+def order(
+    claim: ClaimRow, jaccard: float | None, distance: int, common: int
+) -> tuple[bool, float, int, int, int]:
+    """Orders claims as :func:`preference` orders matches, those with facts in common first."""
+    return claim.state == State.PENDING, -(jaccard or 0.0), distance, -common, claim.id
+
+
+def _nearest(row: ClaimRow, similar: Sequence[Match]) -> Match | None:
+    """The claim that a new document is nearest to: of equal texts, that with the most facts."""
+    ordered = (
+        (order(match.row, match.jaccard, match.distance, _in_common(row, match.row)), match)
+        for match in similar
+    )
+    return min(ordered, key=itemgetter(0), default=(None, None))[1]
 
 
 def _in_common(row: ClaimRow, shown: ClaimRow | Sighting) -> int:
     """How many facts a document has in common with what was shown earlier."""
     facts, others = (Facts.unpack(each.facts or b"").known for each in (row, shown))
     return len(facts & others)
-
-
-def order(claim: ClaimRow, jaccard: float | None, distance: int) -> tuple[bool, float, int, int]:
-    """Orders claims as :func:`preference` orders matches."""
-    return claim.state == State.PENDING, -(jaccard or 0.0), distance, claim.id
 
 
 def is_unchanged(row: ClaimRow, old: Sighting, match: Match | None, rule: Rule) -> bool:
