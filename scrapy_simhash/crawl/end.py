@@ -22,6 +22,7 @@ from scrapy_simhash.crawl.revisit import Revisits
 from scrapy_simhash.crawl.scrapy_internals import may_know_requests, replaces_feeds
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
+from scrapy_simhash.crawl.tracking import page_key
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.words import (
@@ -109,9 +110,8 @@ class CrawlEnd:
 
     def response_received(self, response: Response, request: Request) -> None:
         """Handle the signal."""
-        fingerprinter = self.crawler.request_fingerprinter
-        if response.status in _GONE_STATUSES and fingerprinter is not None:
-            self.gone.add(identity_hash(fingerprinter.fingerprint(request).hex()))
+        if response.status in _GONE_STATUSES:
+            self.gone.add(identity_hash(page_key(self.crawler, request)))
 
     async def spider_closed(self, reason: str) -> None:
         """Handle the signal: stats are logged, and monitors run, before the engine stops."""

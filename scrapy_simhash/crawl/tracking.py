@@ -24,6 +24,7 @@ from scrapy_simhash.crawl.worker import wait
 from scrapy_simhash.db.pages import StoredPage
 from scrapy_simhash.db.values import check_name
 from scrapy_simhash.index.verdict import Document, Verdict, random_number
+from scrapy_simhash.item.keys import untracked
 from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
@@ -95,6 +96,14 @@ class Page:
             self.is_copy.set_result(is_copy)
 
 
+def page_key(crawler: Crawler, request: Request) -> str:
+    """The key by which later visits know the page of a request."""
+    if (url := untracked(request.url)) != request.url:
+        request = request.replace(url=url)
+    fingerprinter = crawler.request_fingerprinter
+    return url if fingerprinter is None else fingerprinter.fingerprint(request).hex()
+
+
 @dataclass(slots=True, eq=False)
 class TrackedItem:
     """An item from its first pipeline to its outcome."""
@@ -141,10 +150,7 @@ class Tracker:
             return page
         request = response.request
         meta = request.meta if request is not None else {}
-        fingerprinter = self.crawler.request_fingerprinter
-        key = response.url
-        if request is not None and fingerprinter is not None:
-            key = fingerprinter.fingerprint(request).hex()
+        key = response.url if request is None else page_key(self.crawler, request)
         namespace, compare = meta.get("simhash_namespace"), meta.get("simhash_compare")
         namespace = self._namespace() if namespace is None else str(namespace)
         is_left_alone, name = meta.get("simhash") is False, "simhash_namespace"

@@ -14,7 +14,7 @@ from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.seen import Seen
 from scrapy_simhash.index.verdict import OF_TEXT, ClaimRow, Document, Sighting, Verdict
 from scrapy_simhash.item.facts import OTHERS, REST_KEY, REST_OF_ITEM, Facts, changed_facts, keys_of
-from scrapy_simhash.item.keys import item_url
+from scrapy_simhash.item.keys import item_url, untracked
 from scrapy_simhash.text.packed import pack_bytes, unpack_text
 
 # Characters of the URL of an original that are stored.
@@ -59,8 +59,9 @@ def moved_from(verdict: Verdict) -> str | None:
         return None
     old, new = item_url(before.key, before.url), item_url(row.key, row.url)
     # An entry of a list may be known by its page, and later by its own URL.
-    is_here = old == new or (before.identity == row.identity and before.url == row.url)
-    return None if is_here else old
+    is_known = before.identity == row.identity
+    pairs = [(old, new), (before.url, row.url)] if is_known else [(old, new)]
+    return None if any(untracked(a) == untracked(b) for a, b in pairs) else old
 
 
 def _changed(

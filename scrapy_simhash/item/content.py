@@ -13,6 +13,7 @@ from scrapy_simhash.item.digest import digest_of, is_hash_of, without_place
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup, is_more
+from scrapy_simhash.item.keys import untracked
 from scrapy_simhash.item.links import file_of, links_elsewhere
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.prose import GLANCE, MIN_PROSE, is_prose
@@ -89,7 +90,7 @@ def digest_on(content: ItemContent, page_url: str) -> bytes | None:
     """The digest, with the URL of the page if the item has it: on other pages the item differs."""
     if content.digest is None or not content.has_page_url:
         return content.digest
-    page = page_url.encode("utf-8", "surrogatepass")
+    page = untracked(page_url).encode("utf-8", "surrogatepass")
     return blake2b(content.digest + page, digest_size=16).digest()
 
 
@@ -102,6 +103,7 @@ def key_on(content: ItemContent, page_url: str) -> str | None:
     key = content.own_url
     if not (key and page_url and key.startswith(("http://", "https://"))):
         return key
+    key = untracked(key)
     return key if same_site(key, page_url) else f"{site(page_url)} {key}"
 
 

@@ -2,8 +2,31 @@
 
 from __future__ import annotations
 
+import re
+
+#: Query parameters that tell who follows a link, or from where, and nothing of the page.
+TRACKING = (
+    r"(?:utm_\w+|fbclid|gclid|mc_[ce]id|phpsessid|jsessionid|session_?id)=|s(?:id)?=[0-9a-f]{16,}$"
+)
+_TRACKING = re.compile(TRACKING, re.IGNORECASE)
+
 #: What the key of an entry of a list begins with that has no URL of its own; its digest follows.
 UNIDENTIFIED = "item:"
+
+
+def untracked(url: str) -> str:
+    """A URL without the parameters that follow its readers: it leads to the same item.
+
+    >>> untracked("https://example.com/news/7?utm_source=rss&page=2#top")
+    'https://example.com/news/7?page=2#top'
+    """
+    address, _, rest = url.partition("?")
+    query, mark, place = rest.partition("#")
+    parts = query.split("&")
+    kept = [part for part in parts if not _TRACKING.match(part)]
+    if len(kept) == len(parts):
+        return url
+    return f"{address}{'?' if kept else ''}{'&'.join(kept)}{mark}{place}"
 
 
 def item_url(key: str, page_url: str) -> str:

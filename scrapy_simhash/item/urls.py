@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
+from scrapy_simhash.item.keys import TRACKING
 from scrapy_simhash.item.names import Name, is_inside, name_of
 
 _URL = re.compile(r"(?:https?|ftp)://\S++|//[\w-]++(?:\.[\w-]++)++\S*+", re.IGNORECASE)
@@ -265,8 +266,7 @@ _SAME_PATH = re.compile(
     re.IGNORECASE,
 )
 _VIEW_PARAMETER = re.compile(
-    r"(?:utm_\w+|fbclid|gclid|mc_[ce]id|phpsessid|jsessionid|session_?id)=|s(?:id)?=[0-9a-f]{16,}$"
-    rf"|m=1$|{_VIEW}(?:=\w{{0,4}})?$|[a-z]+={_VIEW}$"
+    rf"{TRACKING}|m=1$|{_VIEW}(?:=\w{{0,4}})?$|[a-z]+={_VIEW}$"
     r"|(?:hl|lang(?:uage)?|ln|locale|lng|setlang|uselang)=([a-z]{2}(?:[-_][a-z]{2,4})?)$",
     re.IGNORECASE,
 )

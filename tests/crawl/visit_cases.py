@@ -71,6 +71,20 @@ l [e1 T price:9; e2 U price:5]
 l [e1 T price:10; e2 U price:5]
     changed e1 price:9>10, unchanged e2
 
+# Tracking parameters tell nothing of a page
+a?utm_source=1 T price:10
+a?utm_source=2 T price:10
+    unchanged a?utm_source=2
+a?utm_source=3 T price:9
+    changed a?utm_source=3 price:10>9
+a T price:9
+    unchanged a
+
+# Nor of the pages that entries of a list lead to
+l [e1?utm_source=1 T price:10; e2 U price:5]
+l [e1?utm_source=2 T price:9; e2 U price:5]
+    changed e1?utm_source=2 price:10>9, unchanged e2
+
 # Four versions of one thing are not four things
 a T price:101 title:A
 a T price:102 title:A

@@ -55,6 +55,11 @@ class Item(NamedTuple):
     content: Content
     listing: int = 0
 
+    @property
+    def address(self) -> str:
+        """The URL without what tells who follows it."""
+        return self.url.partition("?utm_")[0]
+
 
 def equal(one: Content, other: Content) -> bool:
     """Whether nothing differs that is compared."""

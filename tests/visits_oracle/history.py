@@ -84,7 +84,7 @@ class Reader:
             if self._key in facts:
                 identity = f"key:{facts[self._key]}"
             elif has_url or len(page.entries) < 2:
-                identity = url
+                identity = url.partition("?utm_")[0]
             else:
                 identity = f"item:{content.text} {sorted(shown)}"
             listing = download if has_url and len(page.entries) > 1 else 0

@@ -99,7 +99,8 @@ class IndexJudge:
 
 def _told(verdict: Verdict, item: Item) -> Told:
     before = verdict.before
-    is_told = before and verdict.status in ("changed", "moved") and before.url != item.url
+    is_here = before and before.url.partition("?utm_")[0] == item.address
+    is_told = before and verdict.status in ("changed", "moved") and not is_here
     origin = before.url if before and is_told else ""
     return Told(str(verdict.status), verdict.claim is not None, origin, verdict.is_back)
 

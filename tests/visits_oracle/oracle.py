@@ -257,7 +257,7 @@ class Oracle:
             # It stands for what others have changed to, too.
             content.before |= replaced - {content}
         source = row.replaces[0] if row.replaces else None
-        is_told = source and status in ("changed", "moved") and source.item.url != item.url
+        is_told = source and status in ("changed", "moved") and source.item.address != item.address
         back = source is not None and self._is_absent(source)
         told = Told(status, stored, source.item.url if is_told else "", back)
         self.sightings.append(Sighting(run, item, row.name, told, content, source))
