@@ -64,7 +64,12 @@ NAMES = {
 COMMON = {
     "--database URL": "instead of SIMHASH_DATABASE_URL",
     "--namespace NAME": "instead of SIMHASH_NAMESPACE",
-    "--json": "print JSON, for programs",
+    "--json": "print JSON, for programs: an object on each line where something is listed",
+    "--since WHEN": "what was met since run N was started, or since a time: `12`, `2030-01-31` or "
+    "`2030-01-31T12:00`. Without it and `--run`, `drops`, `changes` and `patterns` tell what the "
+    "last crawl of each spider met, the others everything",
+    "--run N,M": "what these runs met",
+    "--site HOST": "only items of this site, such as `example.com`, and of hosts below it",
 }
 
 #: What a command is for and what its output means, beside the table of its options.
@@ -79,7 +84,7 @@ enabled.
 """,
     "drops": """\
     scrapy simhash drops --kept
-    scrapy simhash drops --run 12 -o drops.jsonl
+    scrapy simhash drops --run 12 --json > drops.jsonl
 
 It prints a line for each stored item, and below it a line for each of its copies, with the reason
 and the first values that differ; with `--kept` all of them. Of a URL that is too long, it shows the
@@ -142,18 +147,16 @@ def parser_of(command: str) -> ArgumentParser:
 
 
 def _common(option: str) -> str:
-    name = option.partition(" ")[0]
-    others = [
+    users = [
         f"`{command}`"
         for command in COMMANDS
-        if all(name not in action.option_strings for action in parser_of(command)._actions)
+        if option in {_names(action) for action in parser_of(command)._actions}
     ]
-    return f"- `{option}`: {COMMON[option]}; not for {', '.join(others)}\n"
+    return f"- `{option}` ({', '.join(users)}): {COMMON[option]}\n"
 
 
 def _section(command: str) -> str:
-    common = {option.partition(" ")[0] for option in COMMON}
-    own = [one for one in parser_of(command)._actions if not common & {*one.option_strings}]
+    own = [one for one in parser_of(command)._actions if _names(one) not in COMMON]
     purpose = COMMANDS[command]
     parts = [f"## {command}\n", f"{purpose[0].upper()}{purpose[1:]}.\n"]
     if command in NOTES:
@@ -164,12 +167,16 @@ def _section(command: str) -> str:
 
 
 def _row(action: Action) -> str:
-    given = action.metavar or (f"{{{','.join(action.choices)}}}" if action.choices else "")
-    names = [f"{name} {given}".strip() for name in action.option_strings] or [str(given)]
     said = [(action.help or "") % vars(action)]
     if action.required and action.option_strings:
         said.append("required")
-    return f"- {', '.join(f'`{name}`' for name in names)}: {'; '.join(filter(None, said))}"
+    names = "`, `".join(_names(action).split(", "))
+    return f"- `{names}`: {'; '.join(filter(None, said))}"
+
+
+def _names(action: Action) -> str:
+    given = action.metavar or (f"{{{','.join(action.choices)}}}" if action.choices else "")
+    return ", ".join([f"{name} {given}".strip() for name in action.option_strings] or [str(given)])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from typing import Any
 
 from scrapy_simhash.cli import arguments
@@ -15,24 +15,20 @@ from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.crawl.quarantine import unpack
 from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import read_namespaces
-from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.restored import store_restored
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural
+
+# The numbers of dropped items, by their namespaces.
+_Chosen = Sequence[tuple[NamespaceRow, Sequence[int]]]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     arguments.add_database(parser)
     arguments.add_output(parser, "write to a new FILE, not to standard output")
-    parser.add_argument(
-        "--since",
-        metavar="TIME",
-        type=arguments.seconds,
-        help="only items dropped since TIME: 2030-01-31 or 2030-01-31T12:00",
-    )
-    arguments.add_run(parser)
+    arguments.add_selection(parser, "everything")
     parser.add_argument(
         "--orphans", action="store_true", help="only items whose original was not stored after all"
     )
@@ -55,15 +51,23 @@ def run(project: Project, options: Namespace) -> None:
     if options.id:
         with project.database() as database:
             namespaces = read_namespaces(database, project.name)
-            _check_ids(namespaces, options)
-            _restore(project, namespaces, options)
+            chosen = [
+                (one, [number for place, number in options.id if place == one.id])
+                for one in namespaces
+            ]
+            _check_ids(chosen, options)
+            _restore(project, chosen, options)
     else:
-        with project.namespaces_of(options.run) as namespaces:
-            _restore(project, namespaces, options)
+        with project.selections(options, everything=True) as selected:
+            _restore(
+                project,
+                [(one, choose_drops(one, what, orphans=options.orphans)) for one, what in selected],
+                options,
+            )
 
 
-def _check_ids(namespaces: Iterable[NamespaceRow], options: Namespace) -> None:
-    known = {drop.id for one in namespaces for _, drop, *_ in _found(one, options)}
+def _check_ids(chosen: _Chosen, options: Namespace) -> None:
+    known = {drop.id for one, numbers in chosen for _, drop, *_ in read_items(one, numbers)}
     ids = ("-".join(map(str, one)) for one in options.id)
     if unknown := ", ".join(one for one in ids if one not in known):
         raise CommandError(
@@ -71,27 +75,16 @@ def _check_ids(namespaces: Iterable[NamespaceRow], options: Namespace) -> None:
         )
 
 
-def _found(
-    namespace: NamespaceRow, options: Namespace
-) -> Iterator[tuple[int, Record, bytes | None, str | None]]:
-    """Numbers, records, packed items, None where these are not kept, and their types."""
-    if options.id:
-        return read_items(namespace, [one for place, one in options.id if place == namespace.id])
-    since = options.since or 0.0
-    numbers = choose_drops(namespace, orphans=options.orphans, run=options.run, since=since)
-    return read_items(namespace, numbers)
-
-
-def _restore(project: Project, namespaces: Iterable[NamespaceRow], options: Namespace) -> None:
+def _restore(project: Project, chosen: _Chosen, options: Namespace) -> None:
     """Write items, and note that they are stored, so that no crawl drops them again."""
     written = list[tuple[NamespaceRow, list[int]]]()
     counts: Counter[str] = Counter()
     with lines_to(options.output) as stream, progress_bar() as progress:
         task = progress.add_task("Restoring", total=None)
-        for namespace in namespaces:
+        for namespace, found in chosen:
             numbers = list[int]()
             written.append((namespace, numbers))
-            for number, record, item, kind in _found(namespace, options):
+            for number, record, item, kind in read_items(namespace, found):
                 fields = _fields(item, counts)
                 if fields is None:
                     continue

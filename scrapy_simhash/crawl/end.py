@@ -287,8 +287,9 @@ class CrawlEnd:
         """Log what to change, and write the report."""
         # Slow to import, and few crawls need it.
         from scrapy_simhash.history.advice import advise  # noqa: PLC0415
-        from scrapy_simhash.history.changes import read_changes, read_window  # noqa: PLC0415
+        from scrapy_simhash.history.changes import read_changes  # noqa: PLC0415
         from scrapy_simhash.history.namespaces import choose_namespace  # noqa: PLC0415
+        from scrapy_simhash.history.selection import Selection  # noqa: PLC0415
         from scrapy_simhash.report.steps import find_noise  # noqa: PLC0415
 
         settings = self.settings
@@ -298,8 +299,7 @@ class CrawlEnd:
             for advice in advise(namespace, run):
                 logger.info("To drop more: %s", advice)
             if self.stats.get("changes/changed") and not is_released:
-                window = read_window(namespace, since=None, run=run)
-                for advice in find_noise(read_changes(namespace, window, ["changed"])):
+                for advice in find_noise(read_changes(namespace, Selection([run]), ["changed"])):
                     logger.info("To store less: %s: %s", advice.setting, advice.effect)
             if settings.report is not None:
                 from scrapy_simhash.report.data import read_report  # noqa: PLC0415

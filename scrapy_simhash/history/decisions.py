@@ -29,6 +29,7 @@ from scrapy_simhash.db.values import SAME, storable
 from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.record import NOTHING, Content, Record
+from scrapy_simhash.history.selection import Selection
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.seen import ABSENT
@@ -90,10 +91,10 @@ _select_kept = _select(
 ).select_from(sql.claims_with_others)
 
 
-def _query(namespace: NamespaceRow, run: int | None, *, kept: bool) -> Select[Any]:
+def _query(namespace: NamespaceRow, *, kept: bool) -> Select[Any]:
     if not kept:
-        return select_dropped.where(*sql.drops_of(namespace, run))
-    return _select_kept.where(*sql.claims_of(namespace, run), sql.claims.differs.is_not(None))
+        return select_dropped.where(*sql.drops_of(namespace))
+    return _select_kept.where(*sql.claims_of(namespace), sql.claims.differs.is_not(None))
 
 
 def read_newest(
@@ -108,18 +109,20 @@ def read_newest(
     The conditions may have lists of numbers as parameters (see `is_in`).
     """
     number = (sql.claims if kept else sql.drops).id
-    query = _query(namespace, None, kept=kept).where(*conditions).order_by(number.desc())
+    query = _query(namespace, kept=kept).where(*conditions).order_by(number.desc())
     make = partial(_kept if kept else dropped, namespace)
     return [make(row) for row in namespace.read(query.limit(limit), **numbers)][::-1]
 
 
-def read_decisions(namespace: NamespaceRow, run: int, *, kept: bool) -> Iterator[list[Record]]:
-    """What a run dropped, or kept although it is similar, in its order, some at a time."""
-    number = (sql.claims if kept else sql.drops).id
-    query = _query(namespace, run, kept=kept)
+def read_decisions(
+    namespace: NamespaceRow, selection: Selection, *, kept: bool
+) -> Iterator[list[Record]]:
+    """What was dropped, or kept although it is similar, in its order, some at a time."""
+    table = schema.claims if kept else schema.sightings
+    query = _query(namespace, kept=kept).where(*selection.conditions(table))
     make = partial(_kept if kept else dropped, namespace)
-    for rows in sql.read_in_pages(namespace, query, number, _PART):
-        yield [make(row) for row in rows]
+    for rows in sql.read_in_pages(namespace, query, table.c.id, _PART):
+        yield [one for one in map(make, rows) if selection.has(one.url)]
 
 
 def dropped(namespace: NamespaceRow, row: Any) -> Record:

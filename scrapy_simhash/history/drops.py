@@ -7,13 +7,17 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, or_, select
 
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.values import RESTORED, SAME
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.decisions import dropped, select_dropped
 from scrapy_simhash.history.record import Record
+from scrapy_simhash.history.selection import EVERYTHING, Selection
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
+from scrapy_simhash.item.keys import item_url
 
 # Items read at once: each may be large.
 _ITEMS_AT_ONCE = 100
@@ -28,25 +32,23 @@ def _is_one(namespace: NamespaceRow) -> list[ColumnElement[bool]]:
 
 
 def choose_drops(
-    namespace: NamespaceRow, *, orphans: bool = False, run: int | None = None, since: float = 0.0
+    namespace: NamespaceRow, selection: Selection = EVERYTHING, *, orphans: bool = False
 ) -> list[int]:
     """The numbers of dropped items, the oldest first; of an item dropped in several runs the last.
 
-    Only orphans, those of a run, or those since a time; none that was restored since it was dropped
-    last.
+    Or only orphans; none that was restored since it was dropped last.
     """
     row, was_restored = sql.drops, sql.drops.action == RESTORED
     has_item = or_(row.item.is_not(None), was_restored).label("has_item")
-    query = select(row.id, row.identity, row.run, row.action, has_item).where(
-        *_is_one(namespace), row.created >= since
-    )
-    if run is not None:
-        query = query.where(row.run == run)
+    columns = row.id, row.identity, row.run, row.action, row.key, url_of(schema.sightings), has_item
+    query = select(*columns).where(*_is_one(namespace), *selection.conditions(schema.sightings))
     if orphans:
         query = query.where(or_(is_orphan(), was_restored))
     found, newest = list[tuple[Row[Any], tuple[bool, int]]](), dict[int, tuple[bool, int]]()
     for rows in sql.read_in_pages(namespace, query, row.id, _ROWS_AT_ONCE):
         for one in rows:
+            if not selection.has(item_url(one.key, one.url)):
+                continue
             # An older item that is kept is better than a newer one that is not.
             rank = bool(one.has_item), one.run
             found.append((one, rank))

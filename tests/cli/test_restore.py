@@ -34,21 +34,6 @@ def test_restore_gives_single_items_back_by_their_numbers(call, database):
     assert call("restore", "--database", database, "--id", "1-7")[1] == ""
 
 
-@pytest.mark.parametrize(
-    ("options", "count"),
-    [
-        (["--orphans"], 0),
-        (["--run", "1"], 2),
-        (["--since", "2000-01-01"], 2),
-        (["--since", "2999-01-01T00:00"], 0),
-    ],
-)
-def test_restore_chooses(call, database, options, count):
-    code, out, _ = call("restore", "--database", database, *options)
-    assert code == 0
-    assert len(out.splitlines()) == count
-
-
 def drop(path, run, *numbers):
     """A run that stores a page and drops copies of it; the first two have one key in all runs."""
     with Index(f"sqlite:///{path}", rule=Rule(known="pass")) as index:
@@ -163,16 +148,3 @@ def test_what_was_only_reported_is_not_restored(call, tmp_path):
     assert call("restore", "--database", path)[1] == ""
     (namespace,) = json.loads(call("stats", "--json", "--database", path)[1])["namespaces"]
     assert namespace["runs"][0]["orphans"] == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--since", "yesterday"], "yesterday"),
-        (["--run", "2"], "no run 2"),
-        (["--run", "2", "--namespace", "news"], "no run 2"),
-    ],
-)
-def test_what_restore_does_not_understand_is_named(call, database, options, words):
-    code, _, err = call("restore", "--database", database, *options)
-    assert (code, words in err) == (2, True)

@@ -19,6 +19,7 @@ from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.patterns import read_patterns
+from scrapy_simhash.history.selection import EVERYTHING
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.index import Index
 
@@ -64,7 +65,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
         "kept": [(pair.url, pair.original) for pair in kept],
         "documents": [row.url for row in seen],
         "items": [(one.url, one.key.removeprefix(key), one.original) for _, one, *_ in items],
-        "patterns": [(one.part, one.pages) for one in read_patterns(namespace)],
+        "patterns": [(one.part, one.pages) for one in read_patterns(namespace, EVERYTHING)],
     }
 
 
