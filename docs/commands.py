@@ -95,8 +95,9 @@ part that the original does not have. `--json` has all of it, and the ids for `r
     scrapy simhash show https://example.com/print/17
     scrapy simhash show print/17
 
-It looks into all namespaces, unless one is named. If several URLs contain the given part, it lists
-them.
+It shows what is stored, its history, as a price that went from 12 to 14 and back, what it was a
+copy of, and its copies. It looks into all namespaces, unless one is named. If several URLs end in
+the given part or, if none does, contain it, it lists them.
 """,
     "changes": """\
 [Crawl again](recrawls.md#follow-a-site) has examples. Crawls that crashed do not count. A new item

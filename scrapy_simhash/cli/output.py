@@ -20,7 +20,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_simhash.cli.printing import json_line, without_secrets
+from scrapy_simhash.cli.printing import print_lines
 from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.history.record import Record
@@ -137,9 +137,7 @@ def write_lines(
     if not options.json:
         print_groups(show(counted()), is_brief=is_brief)
         return counts
-    told = ({**record.as_json(), **(more(record) if more else {})} for record in counted())
-    sys.stdout.buffer.writelines(json_line(without_secrets(one)) for one in told)
-    sys.stdout.buffer.flush()
+    print_lines({**record.as_json(), **(more(record) if more else {})} for record in counted())
     return counts
 
 

@@ -117,17 +117,16 @@ class Project:
     def selections(
         self, options: Namespace, *, everything: bool = False
     ) -> Iterator[list[tuple[NamespaceRow, Selection]]]:
-        """The namespaces, each with what `add_selection` has chosen of it.
+        """The namespaces, each with what is :func:`selected` of it."""
+        with self.namespaces_of(options.runs) as namespaces:
+            yield [(one, selected(one, options, everything=everything)) for one in namespaces]
 
-        By default everything, or what the last visit of each spider met.
-        """
-        from scrapy_simhash.history.selection import EVERYTHING, read_selection  # noqa: PLC0415
 
-        runs, since, site = options.runs, options.since, options.site or ""
-        with self.namespaces_of(runs) as namespaces:
-            if everything and not runs and since is None:
-                yield [(one, EVERYTHING._replace(site=site)) for one in namespaces]
-                return
-            yield [
-                (one, read_selection(one, runs=runs, since=since, site=site)) for one in namespaces
-            ]
+def selected(namespace: NamespaceRow, options: Namespace, *, everything: bool = True) -> Selection:
+    """What `add_selection` has chosen; by default everything, or the last visit of each spider."""
+    from scrapy_simhash.history.selection import EVERYTHING, read_selection  # noqa: PLC0415
+
+    runs, since, site = options.runs, options.since, options.site or ""
+    if everything and not runs and since is None:
+        return EVERYTHING._replace(site=site)
+    return read_selection(namespace, runs=runs, since=since, site=site)

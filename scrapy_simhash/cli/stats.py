@@ -11,10 +11,9 @@ from scrapy_simhash import native
 from scrapy_simhash.cli.arguments import add_database, add_json, add_selection
 from scrapy_simhash.cli.output import print_facts, print_table, working
 from scrapy_simhash.cli.printing import print_json
-from scrapy_simhash.cli.project import Project
+from scrapy_simhash.cli.project import Project, selected
 from scrapy_simhash.db.pages import file_size
 from scrapy_simhash.history.namespaces import RunRow, read_namespaces, read_runs
-from scrapy_simhash.history.selection import read_selection
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.visible import format_time, plural, shortened
 
@@ -74,10 +73,7 @@ def run(project: Project, options: Namespace) -> None:
 
 
 def _runs_of(namespace: NamespaceRow, options: Namespace) -> list[RunRow]:
-    runs = read_runs(namespace)
-    if not options.runs and options.since is None:
-        return runs
-    chosen = read_selection(namespace, runs=options.runs, since=options.since)
+    runs, chosen = read_runs(namespace), selected(namespace, options)
     of_runs = [row for row in runs if chosen.runs is None or row.id in chosen.runs]
     return [row for row in of_runs if row.opened >= chosen.since]
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Row, and_, case, literal, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, case, literal, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
@@ -32,7 +32,10 @@ _is_dead = is_dead(schema.runs)
 
 
 def read_changes(
-    namespace: NamespaceRow, selection: Selection, statuses: Collection[str]
+    namespace: NamespaceRow,
+    selection: Selection,
+    statuses: Collection[str],
+    *conditions: ColumnElement[bool],
 ) -> Iterator[Record]:
     """What happened, the oldest first; each content of an item comes once.
 
@@ -41,7 +44,7 @@ def read_changes(
     visit has its URL and the values that differ.
     """
     told = set[tuple[int, int, str]]()
-    query = _query(namespace, selection, statuses)
+    query = _query(namespace, selection, statuses).where(*conditions)
     for rows in sql.read_in_pages(namespace, query, _row.id, _PAGE):
         former, gone = _former(namespace, rows), _gone(namespace, rows)
         found = []
@@ -56,7 +59,7 @@ def read_changes(
         yield from _with_values(namespace, found)
 
 
-def _query(namespace: NamespaceRow, selection: Selection, statuses: Collection[str]) -> Any:
+def _query(namespace: NamespaceRow, selection: Selection, statuses: Collection[str]) -> Select[Any]:
     # What changed at a new URL may be new.
     wanted = {*statuses, *(["changed"] if "new" in statuses else [])} - {"back"}
     is_told = or_(_row.status.in_(wanted), and_(_row.back, literal("back" in statuses)))

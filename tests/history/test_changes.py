@@ -13,8 +13,8 @@ from stored import changed, store
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.changes import read_changes
-from scrapy_simhash.history.decisions import read_page
 from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.page import read_page
 from scrapy_simhash.history.record import STATUSES, Record
 from scrapy_simhash.history.selection import read_selection
 from scrapy_simhash.history.sql import NamespaceRow

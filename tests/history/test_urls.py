@@ -14,10 +14,11 @@ from stored import store
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.decisions import read_newest, read_page
+from scrapy_simhash.history.decisions import read_newest
 from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.page import read_page
 from scrapy_simhash.history.patterns import read_patterns
 from scrapy_simhash.history.selection import EVERYTHING
 from scrapy_simhash.index.batch import identity_hash
