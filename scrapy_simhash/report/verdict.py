@@ -167,7 +167,7 @@ def findings(data: ReportData) -> Iterator[Finding]:
     fields, examples_of = Counter(name for name, _ in urls), dict(urls)
     for name, count in fields.most_common(_MOST):
         label = field_label(name)
-        shown = {"changes-status": "changed", "changes-field": label}
+        shown = {"status": "changed", "field": label}
         what = f"in the {label}" if is_part(name) else f"in `{label}`"
         yield found("changed", what, count, (examples_of[name], ""), **shown)
     for count, reason in skipped(data.stats)[:_MOST]:
