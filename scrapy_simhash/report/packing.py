@@ -151,7 +151,7 @@ def _listed(data: ReportData, number: int, row: Record, detail: int = -1) -> dic
             for name, values in fields.items()
         ],
         "restorable": row.has_item,
-        "site": shortened(site(row.page) or "(no site)", 80),
+        "site": shortened(site(row.url) or "(no site)", 80),
         "distance": row.distance,
         "how": shortened("" if row.status == KEPT else how(row), _LONGEST_URL),
     }

@@ -1007,6 +1007,7 @@ def test_what_made_the_urls_of_the_duplicates_is_named(url, original, setting, w
         ("http://127.0.0.1:1/p{0}", "http://127.0.0.1:2/p{0}"),
         ("http://a.test/economy/p{0}", "http://a.test/p{0}"),
         ("http://a.test/p{0}/2", "http://a.test/p{0}/3"),
+        ("http://wire.test/print/{0}", "http://gazette.test/story/{0}0"),
     ],
 )
 def test_what_no_setting_avoids_is_not_advised(url, original):
@@ -1034,7 +1035,8 @@ HOSTS = "on `example.com` and `www.example.com`"
     [
         (HERE, "listed again under the same URL"),
         ("http://b.test/", "on another site"),
-        ("http://[broken:1", "on another site"),
+        ("http://[broken:1", "at another URL"),
+        (f"{HERE}#post-7", "elsewhere on the page"),
         ("http://www.example.com/b/c?d=2&e", "same path, other `d`, `e`"),
         ("http://me:pw@example.com/b/c?d=1", f"same path, {HOSTS}"),
         ("http://example.com/b/c?d=2", f"same path, {HOSTS}, other `d`"),
@@ -1053,7 +1055,8 @@ def test_a_finding_has_what_the_urls_have_in_common(original, words):
     unchanged = Record("unchanged", HERE, original_page=HERE)
     assert how(unchanged) == "unchanged since an earlier crawl"
     unreadable = Record("dropped", "http://[broken", original_page="http://[broken:1")
-    assert how(unreadable) == "on another site"
+    assert how(unreadable) == "at another URL"
+    assert how(unreadable._replace(original_page=None)) == "original deleted"
 
 
 @in_browser
