@@ -125,7 +125,8 @@ one site. A file that does not begin with `<` is a text. Nothing is downloaded.
 
 Add the file to what your crawls have stored: a restored item counts as
 [stored](recrawls.md#restored-items), and later crawls do not drop it again. An item that several
-crawls dropped is written once. `--id` writes it again. An existing file is never overwritten.
+crawls dropped is written once. `--id` writes it again. An existing file is never overwritten. The
+last line says where the other items of the crawl are.
 """,
     "dedupe": """\
 [Deduplicate files](feeds.md) has examples, formats and what is compared.

@@ -12,7 +12,7 @@ from scrapy_simhash.cli.output import write_lines
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.cli.records import by_original
 from scrapy_simhash.history.decisions import read_decisions, with_contents
-from scrapy_simhash.history.namespaces import read_runs
+from scrapy_simhash.history.drops import count_unlisted
 from scrapy_simhash.history.selection import Selection
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.words import STORED
@@ -53,10 +53,8 @@ def _sum(
         return
     yield shown or "nothing dropped"
     listed = counts.total() - counts[STORED]
-    if selection.runs and not selection.site:
-        of_runs = [row.counts for row in read_runs(namespace) if row.id in selection.runs]
-        if (more := sum(one[2] for one in of_runs if one) - listed) > 0:
-            yield f"Not listed: {more:,} {plural(more, 'item')} that had not changed at all"
+    if more := count_unlisted(namespace, selection):
+        yield f"Not listed: {more:,} {plural(more, 'item')} that had not changed at all"
     if listed:
         yield f"To restore: scrapy simhash restore {selection.options}"
     command = f"scrapy simhash drops --kept {selection.options}"

@@ -13,7 +13,7 @@ from scrapy_simhash.cli.output import lines_to, progress_bar
 from scrapy_simhash.cli.printing import json_line, without_secrets
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.crawl.quarantine import unpack
-from scrapy_simhash.history.drops import choose_drops, read_items
+from scrapy_simhash.history.drops import choose_drops, count_unlisted, read_items
 from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.restored import store_restored
@@ -51,19 +51,23 @@ def run(project: Project, options: Namespace) -> None:
     if options.id:
         with project.database() as database:
             namespaces = read_namespaces(database, project.name)
-            chosen = [
+            of_ids = [
                 (one, [number for place, number in options.id if place == one.id])
                 for one in namespaces
             ]
-            _check_ids(chosen, options)
-            _restore(project, chosen, options)
-    else:
-        with project.selections(options, everything=True) as selected:
-            _restore(
-                project,
-                [(one, choose_drops(one, what, orphans=options.orphans)) for one, what in selected],
-                options,
-            )
+            _check_ids(of_ids, options)
+            _restore(project, of_ids, options, Counter())
+        return
+    with project.selections(options, everything=True) as selected:
+        chosen, rest = list[tuple[NamespaceRow, Sequence[int]]](), Counter[str]()
+        for namespace, selection in selected:
+            drops = choose_drops(namespace, selection, orphans=options.orphans)
+            chosen.append((namespace, drops.numbers))
+            if not options.orphans:
+                rest["restored before"] += drops.restored
+                rest["older drops of these items"] += drops.older
+                rest["stored by an earlier crawl"] += count_unlisted(namespace, selection)
+        _restore(project, chosen, options, rest)
 
 
 def _check_ids(chosen: _Chosen, options: Namespace) -> None:
@@ -75,7 +79,7 @@ def _check_ids(chosen: _Chosen, options: Namespace) -> None:
         )
 
 
-def _restore(project: Project, chosen: _Chosen, options: Namespace) -> None:
+def _restore(project: Project, chosen: _Chosen, options: Namespace, rest: Counter[str]) -> None:
     """Write items, and note that they are stored, so that no crawl drops them again."""
     written = list[tuple[NamespaceRow, list[int]]]()
     counts: Counter[str] = Counter()
@@ -104,7 +108,7 @@ def _restore(project: Project, chosen: _Chosen, options: Namespace) -> None:
             bits=namespace.bits,
             scheme=scheme if is_own else None,
         )
-    _print(counts)
+    _print(counts, rest)
 
 
 def _fields(item: bytes | None, counts: Counter[str]) -> dict[str, Any] | None:
@@ -119,9 +123,12 @@ def _fields(item: bytes | None, counts: Counter[str]) -> dict[str, Any] | None:
         return None
 
 
-def _print(counts: Counter[str]) -> None:
+def _print(counts: Counter[str], rest: Counter[str]) -> None:
     shown = {name: f"{count:,} {plural(count, 'item')}" for name, count in counts.items() if count}
-    print(f"{shown.get('written', '0 items')} restored", file=sys.stderr)
+    others = ", ".join(f"{count:,} {name}" for name, count in rest.items() if count)
+    total = rest.total() + counts["written"] + counts["gone"] + counts["damaged"]
+    of_all = f" of {total:,}; the others: {others}" if others else ""
+    print(f"{shown.get('written', '0 items')} restored{of_all}", file=sys.stderr)
     if "gone" in shown:
         print(f"Not kept (SIMHASH_QUARANTINE), or never made: {shown['gone']}", file=sys.stderr)
     if "incomplete" in shown:

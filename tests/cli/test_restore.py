@@ -61,6 +61,23 @@ def test_what_several_crawls_dropped_is_restored_once(call, tmp_path, first):
     assert restored(*first) == (of_first if first else [(3, 1), *of_last])
     assert restored() == (of_last if first else [])
     assert restored() == []
+    said = call("restore", "--run", "2", "--database", path)[2]
+    assert said == "0 items restored of 3; the others: 3 restored before\n"
+
+
+def test_it_is_said_what_is_not_restored(call, tmp_path):
+    """Older drops of the same items, and what an earlier crawl has stored."""
+    path = tmp_path / "seen.db"
+    for run in (1, 2):
+        drop(path, run, 1, 2, 3)
+    for number in (1, 2):
+        stats = {"simhash/checked": 9, "simhash/dropped": 8, "simhash/index/namespaces": 1}
+        change(path, f"UPDATE simhash_runs SET stats = '{json.dumps(stats)}' WHERE id = {number}")
+    said = call("restore", "--run", "1,2", "--database", path)[2]
+    rest = "2 older drops of these items, 10 stored by an earlier crawl"
+    assert said == f"4 items restored of 16; the others: {rest}\n"
+    drops = call("drops", "--run", "2", "--database", path)[2]
+    assert "nothing dropped. Not listed: 5 items that had not changed at all" in drops
 
 
 def test_a_restored_item_is_a_stored_one(call, database):

@@ -57,7 +57,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
     owned = read_page(namespace, "", [identity_hash(key + A)])
     kept = read_newest(namespace, kept=True)
     seen = read_stored(namespace)
-    items = read_items(namespace, choose_drops(namespace))
+    items = read_items(namespace, choose_drops(namespace).numbers)
     return {
         "match": [(one.url, one.key.removeprefix(key)) for one in index.nearest(article(1))],
         "pages": [[claim.url for claim in one.claims] for one in known.values()],
