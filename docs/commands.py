@@ -122,11 +122,17 @@ one site. A file that does not begin with `<` is a text. Nothing is downloaded.
     scrapy simhash restore --run 12                          # the drops of a crawl
     scrapy simhash restore --orphans --since 2030-01-31      # what a crash left without an original
     scrapy simhash restore --id 1-17                         # one, by its id in the report
+    scrapy simhash restore --run 12 --pipelines news         # into the database of the spider
 
 Add the file to what your crawls have stored: a restored item counts as
 [stored](recrawls.md#restored-items), and later crawls do not drop it again. An item that several
 crawls dropped is written once. `--id` writes it again. An existing file is never overwritten. The
 last line says where the other items of the crawl are.
+
+With `--pipelines`, the spider yields the items in place of a crawl, without this plugin: they pass
+through its item pipelines and get into its feeds. Those that a pipeline drops, or fails with, stay
+dropped. A feed that would be replaced is refused. Items have the class that they had, unless its
+fields have changed; dates and the like are texts.
 """,
     "dedupe": """\
 [Deduplicate files](feeds.md) has examples, formats and what is compared.

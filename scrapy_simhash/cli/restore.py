@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from scrapy_simhash.cli import arguments
 from scrapy_simhash.cli.output import lines_to, progress_bar
 from scrapy_simhash.cli.printing import json_line, without_secrets
 from scrapy_simhash.cli.project import CommandError, Project
+from scrapy_simhash.cli.resending import Restored, resend
 from scrapy_simhash.crawl.quarantine import unpack
 from scrapy_simhash.history.drops import choose_drops, count_unlisted, read_items
 from scrapy_simhash.history.namespaces import read_namespaces
@@ -27,7 +28,19 @@ _Chosen = Sequence[tuple[NamespaceRow, Sequence[int]]]
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     arguments.add_database(parser)
-    arguments.add_output(parser, "write to a new FILE, not to standard output")
+    sinks = parser.add_mutually_exclusive_group()
+    sinks.add_argument(
+        "-o",
+        "--output",
+        type=arguments.output_file,
+        metavar="FILE",
+        help="write to a new FILE, not to standard output",
+    )
+    sinks.add_argument(
+        "--pipelines",
+        metavar="SPIDER",
+        help="send the items through the item pipelines and feeds of a spider instead",
+    )
     arguments.add_selection(parser, "everything")
     parser.add_argument(
         "--orphans", action="store_true", help="only items whose original was not stored after all"
@@ -81,34 +94,49 @@ def _check_ids(chosen: _Chosen, options: Namespace) -> None:
 
 def _restore(project: Project, chosen: _Chosen, options: Namespace, rest: Counter[str]) -> None:
     """Write items, and note that they are stored, so that no crawl drops them again."""
-    written = list[tuple[NamespaceRow, list[int]]]()
     counts: Counter[str] = Counter()
-    with lines_to(options.output) as stream, progress_bar() as progress:
-        task = progress.add_task("Restoring", total=None)
-        for namespace, found in chosen:
-            numbers = list[int]()
-            written.append((namespace, numbers))
-            for number, record, item, kind in read_items(namespace, found):
-                fields = _fields(item, counts)
-                if fields is None:
-                    continue
-                # What was dropped is returned as it was.
-                told = without_secrets(record.as_json()) if options.with_original else {}
-                stream.write(json_line({**told, "item": fields} if told else fields))
-                numbers.append(number)
-                counts["written"] += 1
-                counts["incomplete"] += str(kind).endswith("(incomplete)")
-                progress.advance(task)
-        stream.flush()
-    for namespace, numbers in written:
+    found = _items(chosen, counts)
+    if options.pipelines is None:
+        stored = _write(found, options)
+    else:
+        stored = resend(project.scrapy, options.pipelines, found)
+        counts["refused"] = counts["found"] - len(stored)
+    counts["written"] = len(stored)
+    for namespace, _ in chosen:
         scheme = keyed(project.settings.scheme, namespace.database.secret)
         is_own = scheme.id == namespace.scheme
+        numbers = [number for place, number in stored if place == namespace.id]
         store_restored(
             *(namespace.database, namespace.id, numbers),
             bits=namespace.bits,
             scheme=scheme if is_own else None,
         )
     _print(counts, rest)
+
+
+def _items(chosen: _Chosen, counts: Counter[str]) -> Iterator[Restored]:
+    """The items that are kept; others are counted."""
+    for namespace, numbers in chosen:
+        for number, record, item, kind in read_items(namespace, numbers):
+            if (fields := _fields(item, counts)) is not None:
+                counts["found"] += 1
+                counts["incomplete"] += str(kind).endswith("(incomplete)")
+                yield Restored(namespace, number, record, fields, str(kind))
+
+
+def _write(found: Iterable[Restored], options: Namespace) -> list[tuple[int, int]]:
+    """Write items as JSON Lines; returns the numbers of their namespaces and their own."""
+    written = []
+    with lines_to(options.output) as stream, progress_bar() as progress:
+        task = progress.add_task("Restoring", total=None)
+        for one in found:
+            # What was dropped is returned as it was.
+            told = without_secrets(one.record.as_json()) if options.with_original else {}
+            stream.write(json_line({**told, "item": one.fields} if told else one.fields))
+            written.append((one.namespace.id, one.number))
+            progress.advance(task)
+        stream.flush()
+    return written
 
 
 def _fields(item: bytes | None, counts: Counter[str]) -> dict[str, Any] | None:
@@ -131,6 +159,8 @@ def _print(counts: Counter[str], rest: Counter[str]) -> None:
     print(f"{shown.get('written', '0 items')} restored{of_all}", file=sys.stderr)
     if "gone" in shown:
         print(f"Not kept (SIMHASH_QUARANTINE), or never made: {shown['gone']}", file=sys.stderr)
+    if "refused" in shown:
+        print(f"Dropped by an item pipeline, or failed there: {shown['refused']}", file=sys.stderr)
     if "incomplete" in shown:
         print(f"Without values that could not be kept: {shown['incomplete']}", file=sys.stderr)
     if "damaged" in shown:
