@@ -64,7 +64,12 @@ NAMES = {
 COMMON = {
     "--database URL": "instead of SIMHASH_DATABASE_URL",
     "--namespace NAME": "instead of SIMHASH_NAMESPACE",
-    "--json": "print JSON, for programs",
+    "--json": "print JSON, for programs: an object on each line where something is listed",
+    "--since WHEN": "what was met since run N was started, or since a time: `12`, `2030-01-31` or "
+    "`2030-01-31T12:00`. Without it and `--run`, `drops`, `changes` and `patterns` tell what the "
+    "last crawl of each spider met, the others everything",
+    "--run N,M": "what these runs met",
+    "--site HOST": "only items of this site, such as `example.com`, and of hosts below it",
 }
 
 #: What a command is for and what its output means, beside the table of its options.
@@ -79,7 +84,7 @@ enabled.
 """,
     "drops": """\
     scrapy simhash drops --kept
-    scrapy simhash drops --run 12 -o drops.jsonl
+    scrapy simhash drops --run 12 --json > drops.jsonl
 
 It prints a line for each stored item, and below it a line for each of its copies, with the reason
 and the first values that differ; with `--kept` all of them. Of a URL that is too long, it shows the
@@ -90,8 +95,9 @@ part that the original does not have. `--json` has all of it, and the ids for `r
     scrapy simhash show https://example.com/print/17
     scrapy simhash show print/17
 
-It looks into all namespaces, unless one is named. If several URLs contain the given part, it lists
-them.
+It shows what is stored, its history, as a price that went from 12 to 14 and back, what it was a
+copy of, and its copies. It looks into all namespaces, unless one is named. If several URLs end in
+the given part or, if none does, contain it, it lists them.
 """,
     "changes": """\
 [Crawl again](recrawls.md#follow-a-site) has examples. Crawls that crashed do not count. A new item
@@ -116,10 +122,17 @@ one site. A file that does not begin with `<` is a text. Nothing is downloaded.
     scrapy simhash restore --run 12                          # the drops of a crawl
     scrapy simhash restore --orphans --since 2030-01-31      # what a crash left without an original
     scrapy simhash restore --id 1-17                         # one, by its id in the report
+    scrapy simhash restore --run 12 --pipelines news         # into the database of the spider
 
 Add the file to what your crawls have stored: a restored item counts as
 [stored](recrawls.md#restored-items), and later crawls do not drop it again. An item that several
-crawls dropped is written once. `--id` writes it again. An existing file is never overwritten.
+crawls dropped is written once. `--id` writes it again. An existing file is never overwritten. The
+last line says where the other items of the crawl are.
+
+With `--pipelines`, the spider yields the items in place of a crawl, without this plugin: they pass
+through its item pipelines and get into its feeds. Those that a pipeline drops, or fails with, stay
+dropped. A feed that would be replaced is refused. Items have the class that they had, unless its
+fields have changed; dates and the like are texts.
 """,
     "dedupe": """\
 [Deduplicate files](feeds.md) has examples, formats and what is compared.
@@ -142,18 +155,16 @@ def parser_of(command: str) -> ArgumentParser:
 
 
 def _common(option: str) -> str:
-    name = option.partition(" ")[0]
-    others = [
+    users = [
         f"`{command}`"
         for command in COMMANDS
-        if all(name not in action.option_strings for action in parser_of(command)._actions)
+        if option in {_names(action) for action in parser_of(command)._actions}
     ]
-    return f"- `{option}`: {COMMON[option]}; not for {', '.join(others)}\n"
+    return f"- `{option}` ({', '.join(users)}): {COMMON[option]}\n"
 
 
 def _section(command: str) -> str:
-    common = {option.partition(" ")[0] for option in COMMON}
-    own = [one for one in parser_of(command)._actions if not common & {*one.option_strings}]
+    own = [one for one in parser_of(command)._actions if _names(one) not in COMMON]
     purpose = COMMANDS[command]
     parts = [f"## {command}\n", f"{purpose[0].upper()}{purpose[1:]}.\n"]
     if command in NOTES:
@@ -164,12 +175,16 @@ def _section(command: str) -> str:
 
 
 def _row(action: Action) -> str:
-    given = action.metavar or (f"{{{','.join(action.choices)}}}" if action.choices else "")
-    names = [f"{name} {given}".strip() for name in action.option_strings] or [str(given)]
     said = [(action.help or "") % vars(action)]
     if action.required and action.option_strings:
         said.append("required")
-    return f"- {', '.join(f'`{name}`' for name in names)}: {'; '.join(filter(None, said))}"
+    names = "`, `".join(_names(action).split(", "))
+    return f"- `{names}`: {'; '.join(filter(None, said))}"
+
+
+def _names(action: Action) -> str:
+    given = action.metavar or (f"{{{','.join(action.choices)}}}" if action.choices else "")
+    return ", ".join([f"{name} {given}".strip() for name in action.option_strings] or [str(given)])
 
 
 if __name__ == "__main__":

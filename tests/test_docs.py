@@ -226,7 +226,8 @@ class TestCommands:
         line_of = re.compile(r"^(?: {4})?(?:\$ )?scrapy simhash ([a-z].*)$", re.MULTILINE)
         for page in PAGES:
             for line in line_of.findall(text_of(page)):
-                command, *arguments = shlex.split(line.replace(" ...", " 1"), comments=True)
+                given = line.replace(" ...", " 1").partition(" > ")[0]
+                command, *arguments = shlex.split(given, comments=True)
                 try:
                     parser = parser_of(command)
                     parser.add_argument("-s", action="append")

@@ -72,9 +72,9 @@ def test_the_commands_of_the_first_page_work(tmp_path):
     assert len(kept) == 3
     assert {url.rpartition("/")[2] for url in kept} > {"b", "c"}
     assert "0 stored items; similarity 0.9 or more" in first
-    assert "4 checked, 3 kept, 1 dropped: 3 unique, 1 near-duplicate" in first
-    assert "4 checked, 0 kept, 4 dropped" in again
-    assert "4 checked, 4 kept" in counting
+    assert "4 items: 3 stored (3 new), 1 left out (1 copy)" in first
+    assert "4 items: 0 stored, 4 left out (" in again
+    assert "4 items: 4 stored (" in counting
     # What is left out as unchanged is stored already.
     (restored,) = (tmp_path / "back.jsonl").read_text("utf-8").splitlines()
     (dropped,) = (

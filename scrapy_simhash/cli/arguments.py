@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_simhash.db.values import check_name
+from scrapy_simhash.item.urls import host_of
 
 # The largest integer that databases store.
 _MOST = (1 << 63) - 1
@@ -43,10 +44,28 @@ def add_json(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def add_lines(parser: ArgumentParser) -> None:
-    """Options for output in lines."""
-    add_json(parser)
-    add_output(parser, "write JSON Lines to a new FILE")
+def add_selection(parser: ArgumentParser, default: str, *, has_site: bool = True) -> None:
+    """Options for what is looked at: see `Project.selections`."""
+    times = parser.add_mutually_exclusive_group()
+    times.add_argument(
+        "--since",
+        metavar="WHEN",
+        type=_since,
+        help="what was met since run N was started, or since a time: N, 2030-01-31 or "
+        f"2030-01-31T12:00 (default: {default})",
+    )
+    times.add_argument(
+        "--run",
+        dest="runs",
+        type=_runs,
+        default=(),
+        metavar="N,M",
+        help="what these runs met",
+    )
+    parser.set_defaults(site=None)
+    if has_site:
+        help_ = "only items of this site, such as example.com"
+        parser.add_argument("--site", metavar="HOST", type=_site, help=help_)
 
 
 def add_output(parser: ArgumentParser, help_: str | None, *, required: bool = False) -> None:
@@ -54,11 +73,6 @@ def add_output(parser: ArgumentParser, help_: str | None, *, required: bool = Fa
     parser.add_argument(
         "-o", "--output", type=output_file, required=required, metavar="FILE", help=help_
     )
-
-
-def add_run(parser: ArgumentParser, help_: str = "only what belongs to run N") -> None:
-    """An option for a single run."""
-    parser.add_argument("--run", type=positive, metavar="N", help=help_)
 
 
 def output_file(given: str) -> Path:
@@ -80,14 +94,27 @@ def item_id(given: str) -> tuple[int, int]:
         raise ArgumentTypeError(f"{given!r}: expected an id such as 1-17") from error
 
 
-def seconds(given: str) -> float:
-    """A time in seconds since the epoch; in the local time zone by default."""
+def _since(given: str) -> float:
+    """The number of a run, or a time in seconds since the epoch; by default of this time zone."""
+    if given.isdecimal():
+        return positive(given)
     try:
         return datetime.fromisoformat(given).astimezone().timestamp()
     except (ValueError, OverflowError) as error:
         raise ArgumentTypeError(
-            f"{given!r}: expected a time such as 2030-01-31 or 2030-01-31T12:00"
+            f"{given!r}: expected a run such as 12, or a time such as 2030-01-31 or "
+            "2030-01-31T12:00"
         ) from error
+
+
+def _runs(given: str) -> list[int]:
+    return [*map(positive, given.split(","))]
+
+
+def _site(given: str) -> str:
+    if host := host_of(given if "//" in given else f"http://{given}"):
+        return host
+    raise ArgumentTypeError(f"{given!r}: expected a host such as example.com")
 
 
 def positive(given: str) -> int:

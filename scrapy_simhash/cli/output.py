@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, takewhile
@@ -19,7 +20,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_simhash.cli.printing import json_line, without_secrets
+from scrapy_simhash.cli.printing import print_lines
 from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.history.record import Record
@@ -121,23 +122,23 @@ def write_lines(
     more: Callable[[Record], Mapping[str, Any]] | None = None,
     *,
     is_brief: bool = False,
-) -> None:
-    """Write records in groups for people, or as JSON. See `add_lines` and `print_groups`.
+) -> Counter[str]:
+    """Print records in groups for people, or as JSON; gives the number of each status.
 
     Both are without the passwords of URLs. `more` gives what stands beside a record in JSON.
     """
-    if options.output is None and not options.json:
-        print_groups(show(chain.from_iterable(parts)), is_brief=is_brief)
-        return
-    # What is printed shows by itself that it goes on.
-    with (
-        lines_to(options.output) as stream,
-        working("Writing", is_shown=options.output is not None),
-    ):
-        for part in parts:
-            told = ({**record.as_json(), **(more(record) if more else {})} for record in part)
-            stream.writelines(json_line(without_secrets(one)) for one in told)
-        stream.flush()
+    counts: Counter[str] = Counter()
+
+    def counted() -> Iterator[Record]:
+        for record in chain.from_iterable(parts):
+            counts[record.status] += 1
+            yield record
+
+    if not options.json:
+        print_groups(show(counted()), is_brief=is_brief)
+        return counts
+    print_lines({**record.as_json(), **(more(record) if more else {})} for record in counted())
+    return counts
 
 
 #: A name and the rows that it has: a URL, a remark, and pieces of a text, if any.

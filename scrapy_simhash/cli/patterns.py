@@ -6,7 +6,13 @@ import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from scrapy_simhash.cli.arguments import add_database, add_json, output_file, positive
+from scrapy_simhash.cli.arguments import (
+    add_database,
+    add_json,
+    add_selection,
+    output_file,
+    positive,
+)
 from scrapy_simhash.cli.output import lines_to, print_table, working
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
@@ -18,6 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_database(parser)
     add_json(parser)
+    add_selection(parser, "what the last crawl of each spider met")
     parser.add_argument(
         "--least",
         type=positive,
@@ -36,8 +43,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    with project.namespace_of(None) as namespace, working("Reading URLs"):
-        found = read_patterns(namespace)
+    with project.selections(options) as chosen, working("Reading URLs"):
+        namespace, selection = chosen[0]
+        found = read_patterns(namespace, selection)
     irrelevant = [one for one in found if one.repeats >= options.least]
     rules, unruled = make_rules(found, options.least)
     if options.rules is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from itertools import takewhile
 from typing import Any
 
@@ -40,6 +41,12 @@ def json_line(value: Any) -> bytes:
     """A JSON document in one line, with all values unchanged."""
     # Control characters are escaped: they could harm a terminal or an editor.
     return visible(json.dumps(value, ensure_ascii=False)).encode() + b"\n"
+
+
+def print_lines(values: Iterable[Any]) -> None:
+    """Print JSON documents, a line each, without the passwords of URLs, and with readable times."""
+    sys.stdout.buffer.writelines(json_line(without_secrets(one)) for one in values)
+    sys.stdout.buffer.flush()
 
 
 def in_values(old: str | None, new: str | None) -> str:

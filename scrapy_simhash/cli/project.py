@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
     from scrapy_simhash.db.transactions import Database
+    from scrapy_simhash.history.selection import Selection
     from scrapy_simhash.history.sql import NamespaceRow
 
 
@@ -90,26 +91,42 @@ class Project:
             yield choose_namespace(database, self.name)
 
     @contextmanager
-    def namespaces_of(self, run: int | None) -> Iterator[list[NamespaceRow]]:
-        """The chosen namespace; else the only one, or those of a run, by default the newest.
+    def namespaces_of(self, runs: Sequence[int]) -> Iterator[list[NamespaceRow]]:
+        """The chosen namespace; else the only one, or those of runs, by default the newest.
 
-        Raises NotFound if the run has none of these.
+        Raises NotFound if a run has none of these.
         """
         from scrapy_simhash.history import namespaces  # noqa: PLC0415
 
         with self.database() as database:
-            found = namespaces.read_namespaces(database, self.name)
-            if run is None and len(found) < 2:
+            known = namespaces.read_namespaces(database, self.name)
+            if not runs and len(known) < 2:
                 yield [namespaces.choose_namespace(database, self.name)]
                 return
-            number, used = namespaces.find_run(database, self.name, run)
-            if self.name is None and len(found) > 1:
-                named = ", ".join(repr(one.name) for one in used)
-                print(f"{plural(len(used), 'Namespace')} {named} of run {number}", file=sys.stderr)
-            yield used
+            wanted: Sequence[int | None] = runs or [None]
+            found = [namespaces.find_run(database, self.name, run) for run in wanted]
+            used = {one.id: one for _, of_run in found for one in of_run}
+            if self.name is None and len(known) > 1:
+                named = ", ".join(repr(one.name) for one in used.values())
+                numbers = ", ".join(str(number) for number, _ in found)
+                what = plural(len(used), "Namespace")
+                print(f"{what} {named} of {plural(len(found), 'run')} {numbers}", file=sys.stderr)
+            yield [*used.values()]
 
     @contextmanager
-    def namespace_of(self, run: int | None) -> Iterator[NamespaceRow]:
-        """The first of :meth:`namespaces_of`."""
-        with self.namespaces_of(run) as (found, *_):
-            yield found
+    def selections(
+        self, options: Namespace, *, everything: bool = False
+    ) -> Iterator[list[tuple[NamespaceRow, Selection]]]:
+        """The namespaces, each with what is :func:`selected` of it."""
+        with self.namespaces_of(options.runs) as namespaces:
+            yield [(one, selected(one, options, everything=everything)) for one in namespaces]
+
+
+def selected(namespace: NamespaceRow, options: Namespace, *, everything: bool = True) -> Selection:
+    """What `add_selection` has chosen; by default everything, or the last visit of each spider."""
+    from scrapy_simhash.history.selection import EVERYTHING, read_selection  # noqa: PLC0415
+
+    runs, since, site = options.runs, options.since, options.site or ""
+    if everything and not runs and since is None:
+        return EVERYTHING._replace(site=site)
+    return read_selection(namespace, runs=runs, since=since, site=site)

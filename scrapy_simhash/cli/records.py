@@ -15,6 +15,7 @@ from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.index.words import field_label
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.difference import difference
+from scrapy_simhash.visible import format_time
 
 # Values of a line.
 _VALUES = 3
@@ -52,6 +53,16 @@ def by_status(records: Iterable[Record]) -> Iterator[Group]:
     """
     for status, of_status in groupby(records, key=attrgetter("status")):
         yield status, map(_what_changed, of_status)
+
+
+def by_visit(records: Iterable[Record]) -> Iterator[Group]:
+    """The changes of one item as a group, with the time and the run of each."""
+    rows = [
+        (f"{format_time(one.created)}  run {one.run}  {one.status}", _what_changed(one)[1])
+        for one in records
+    ]
+    if rows:
+        yield "History (UTC)", rows
 
 
 def _what_changed(record: Record) -> Sequence[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
-from scrapy_simhash.cli.arguments import add_database, add_output, add_run
+from scrapy_simhash.cli.arguments import add_database, add_output, positive
 from scrapy_simhash.cli.output import working
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.report.data import read_report
@@ -16,12 +16,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add its options."""
     add_database(parser)
     add_output(parser, "write the report to FILE", required=True)
-    add_run(parser, "open with run N (default: the largest run of the last crawl)")
+    help_ = "open with run N (default: the largest run of the last crawl)"
+    parser.add_argument("--run", type=positive, metavar="N", help=help_)
 
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    with project.namespace_of(options.run) as namespace, working("Writing the report"):
+    runs = [options.run] if options.run else []
+    with project.namespaces_of(runs) as (namespace, *_), working("Writing the report"):
         data = read_report(namespace, project.settings.rule, options.run)
         write_report(data, options.output)
     print(f"Report: {options.output.absolute()}", file=sys.stderr)

@@ -14,14 +14,15 @@ from sqlalchemy import Row
 from w3lib.http import headers_raw_to_dict
 
 from scrapy_simhash.cli import output
-from scrapy_simhash.cli.arguments import add_database, add_json
-from scrapy_simhash.cli.printing import print_json
-from scrapy_simhash.cli.project import Project
-from scrapy_simhash.cli.records import by_original, compared_texts
+from scrapy_simhash.cli.arguments import add_database, add_json, add_selection
+from scrapy_simhash.cli.printing import print_lines
+from scrapy_simhash.cli.project import Project, selected
+from scrapy_simhash.cli.records import by_original, by_visit, compared_texts
 from scrapy_simhash.db.pages import StoredPage, find_pages
 from scrapy_simhash.exceptions import NotFound
-from scrapy_simhash.history.decisions import PageHistory, find_addresses, read_page
 from scrapy_simhash.history.namespaces import read_namespaces
+from scrapy_simhash.history.page import PageHistory, find_addresses, read_page
+from scrapy_simhash.history.selection import Selection
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import group_name
@@ -42,55 +43,62 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_database(parser)
     add_json(parser)
+    add_selection(parser, "everything")
     parser.add_argument(
         "url",
         metavar="URL",
-        help="its URL, a part of it (*** stands for anything), or its identity key",
+        help="its URL, the end of its path, a part of it (*** stands for anything), or its "
+        "identity key",
     )
 
 
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
-    addresses: list[tuple[str, str]] = []
     with project.database() as database, output.working("Searching"):
         namespaces = read_namespaces(database, project.name)
-        pages = _pages(project, namespaces, options.url)
-        if not pages:
-            addresses = find_addresses(namespaces, options.url, limit=_ADDRESSES + 1)
-            found = {address for _, address in addresses}
+        addresses: list[tuple[str, str]] = []
+        if not (pages := _pages(project, namespaces, options.url, options)):
+            found = find_addresses(namespaces, options.url, limit=_ADDRESSES + 1)
+            site = Selection(site=options.site or "")
+            addresses = [one for one in found if site.has(one[1])]
+            urls = {address for _, address in addresses}
             # Those that differ in a password alone look the same wherever they are shown.
-            if len(set(map(without_passwords, found))) == 1:
-                pages = [page for one in sorted(found) for page in _pages(project, namespaces, one)]
+            if len(set(map(without_passwords, urls))) == 1:
+                pages = [page for url in urls for page in _pages(project, namespaces, url, options)]
+                addresses = []
         known = find_pages(project.pages, options.url)
     if not (pages or addresses or known):
         where = f"in {project.name!r}" if project.name else f"in {database}"
         raise NotFound(f"nothing is stored about {options.url} {where}")
-    for url, namespace, page in pages:
-        if options.json:
-            print_json(_figures(url, namespace, page) | {"pages": list(map(_known, known))})
-        else:
-            _print_page(namespace, page)
-    if options.json and not pages:
-        found_urls = [address for _, address in addresses[:_ADDRESSES]]
-        print_json({"addresses": found_urls, "pages": list(map(_known, known))})
     if options.json:
+        print_lines(_figures(*page) | {"pages": [*map(_known, known)]} for page in pages)
+        print_lines({"namespace": name, "url": url} for name, url in addresses[:_ADDRESSES])
+        if not pages and known:
+            print_lines([{"url": options.url, "pages": [*map(_known, known)]}])
         return
+    for _, namespace, page in pages:
+        _print_page(namespace, page)
     _print_known(known)
-    if addresses and not pages:
+    if addresses:
         title = "Several URLs contain it"
         output.print_table(("namespace", "URL"), addresses[:_ADDRESSES], title)
         if len(addresses) > _ADDRESSES:
             print(f"These are the first {_ADDRESSES}; name more of the URL.")
 
 
-def _pages(project: Project, namespaces: Sequence[NamespaceRow], url: str) -> list[_Page]:
+def _pages(
+    project: Project, namespaces: Sequence[NamespaceRow], url: str, options: Namespace
+) -> list[_Page]:
     """What each namespace has about a page."""
     identities = {identity_hash(url)}
     if url.startswith(("http://", "https://")):
         identities.add(identity_hash(request_fingerprint(Request(url)).hex()))
     scheme = project.settings.scheme
-    found = [(one, read_page(one, url, identities, scheme)) for one in namespaces]
-    return [(url, namespace, page) for namespace, page in found if page.claims or page.decisions]
+    found = [
+        (url, one, read_page(one, url, identities, selected(one, options), scheme))
+        for one in namespaces
+    ]
+    return [one for one in found if any(one[2][:4])]
 
 
 def _figures(url: str, namespace: NamespaceRow, page: PageHistory) -> dict[str, Any]:
@@ -99,6 +107,7 @@ def _figures(url: str, namespace: NamespaceRow, page: PageHistory) -> dict[str, 
         "namespace": namespace.name,
         "bits": namespace.bits,
         "versions": [_version(namespace, page, claim) for claim in page.claims],
+        "changes": [one.as_json() for one in page.changes],
         "decisions": [one.as_json() | compared_texts(one) for one in page.decisions],
         "duplicates": [one.as_json() for one in page.duplicates],
         "duplicate_count": page.duplicate_count,
@@ -138,6 +147,7 @@ def _known(page: StoredPage) -> dict[str, Any]:
 
 
 def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
+    output.print_groups(by_visit(page.changes))
     for claim in page.claims:
         version = _version(namespace, page, claim)
         names = ("url", "key", "group", "fingerprint", "features", "run")

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from rich.filesize import decimal
 
 from scrapy_simhash import native
-from scrapy_simhash.cli.arguments import add_database, add_json
+from scrapy_simhash.cli.arguments import add_database, add_json, add_selection
 from scrapy_simhash.cli.output import print_facts, print_table, working
 from scrapy_simhash.cli.printing import print_json
-from scrapy_simhash.cli.project import Project
+from scrapy_simhash.cli.project import Project, selected
 from scrapy_simhash.db.pages import file_size
 from scrapy_simhash.history.namespaces import RunRow, read_namespaces, read_runs
 from scrapy_simhash.history.sql import NamespaceRow
@@ -25,6 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     add_database(parser)
     add_json(parser)
+    add_selection(parser, "all runs", has_site=False)
     parser.add_argument(
         "--details",
         action="store_true",
@@ -35,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(project: Project, options: Namespace) -> None:
     """Run the command."""
     with project.database() as database, working("Reading"):
-        found = [(one, read_runs(one)) for one in read_namespaces(database, project.name)]
+        found = [(one, _runs_of(one, options)) for one in read_namespaces(database, project.name)]
         shown = str(database)
         pages = file_size(project.pages)
     if options.json:
@@ -69,6 +70,12 @@ def run(project: Project, options: Namespace) -> None:
         _print_runs(runs[:_NEWEST], f"The last runs of {shortened(one.name)}")
     if len(found) > _NEWEST or any(len(runs) > _NEWEST for _, runs in found):
         print("More namespaces and runs: --details")
+
+
+def _runs_of(namespace: NamespaceRow, options: Namespace) -> list[RunRow]:
+    runs, chosen = read_runs(namespace), selected(namespace, options)
+    of_runs = [row for row in runs if chosen.runs is None or row.id in chosen.runs]
+    return [row for row in of_runs if row.opened >= chosen.since]
 
 
 def _print_details(one: NamespaceRow) -> None:

@@ -163,6 +163,7 @@ class SimhashLogStats(LogStats):
         now = stats.get("unique"), stats.get("duplicates")
         (unique, duplicates), before, self._before = now, self._before, now
         if stats.get("checked"):
+            same = stats.get("same")
             logger.info(
                 "%d unique (at %d/min), %d %s (at %d/min)%s",
                 unique,
@@ -170,7 +171,7 @@ class SimhashLogStats(LogStats):
                 duplicates,
                 plural(duplicates, "near-duplicate"),
                 (duplicates - before[1]) * self.multiplier,
-                stats.others(),
+                f", {same} seen in earlier crawls" if same else "",
                 extra={"spider": spider},
             )
 

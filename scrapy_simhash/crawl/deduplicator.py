@@ -156,6 +156,8 @@ class Deduplicator:
         with self._errors:
             drop = await self._check(tracked, snapshot)
         verdict = tracked.verdict
+        if verdict is not None:
+            self._stats.count_item(verdict, stored=drop is None)
         tracked.page.note_copy(drop is not None and verdict is not None and verdict.kind != "same")
         if drop is not None:
             raise drop

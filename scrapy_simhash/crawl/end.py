@@ -28,10 +28,11 @@ from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.words import (
     changes_in_words,
     field_label,
+    items_in_words,
     kept_in_words,
     pages_in_words,
 )
-from scrapy_simhash.visible import plural, shortened
+from scrapy_simhash.visible import shortened
 
 logger = logging.getLogger(__name__)
 
@@ -135,23 +136,17 @@ class CrawlEnd:
     def _log_result(self) -> None:
         """What was dropped, what was kept although another item is similar, and what to call."""
         stats, run = self.stats, self.worker.figures.run
-        checked, dropped = stats.get("checked"), stats.dropped()
+        checked = stats.get("checked")
         if not checked and self.reason.startswith("simhash_"):
             return
-        duplicates = stats.get("duplicates")
-        what = "was dropped" if self.settings.drops else "would be dropped"
-        more = f"What {what}, and why: {self._command(f'drops --run {run}')}"
+        which = "Which" if self.settings.drops else "Which would be left out"
+        more = f"{which}, and why: {self._command(f'drops --run {run}')}"
+        # Unchanged items that were left out are not listed.
+        has_copies = run and stats.get("duplicates")
         logger.info(
-            "%d checked, %d kept, %d dropped: %d unique, %d %s%s. %s",
-            checked,
-            checked - dropped,
-            dropped,
-            stats.get("unique"),
-            duplicates,
-            plural(duplicates, "near-duplicate"),
-            stats.others(),
-            # Unchanged items that were left out are not listed.
-            more if duplicates and run else f"More: {self._command('stats')}",
+            "%s. %s",
+            items_in_words(stats.stored, stats.left_out),
+            more if has_copies else f"More: {self._command('stats')}",
         )
         if (repeated := stats.get("duplicates/same_site")) > max(_REPEATED, checked / 2):
             logger.info(
@@ -273,9 +268,7 @@ class CrawlEnd:
         if shown := changes_in_words(found):
             run, namespace = self.worker.figures.run, quote(self._namespace)
             command = self._command(f"changes --run {run} --namespace {namespace}")
-            # What is unchanged is not listed.
-            more = f". To list them: {command}" if set(found) - {"unchanged"} else ""
-            logger.info("%s%s", shown, more)
+            logger.info("%s. To list them: %s", shown, command)
         if absent and (unidentified := self.stats.get("unidentified")):
             logger.info(
                 "%d of the new items: entries of lists without a URL of their own. If earlier "
@@ -287,8 +280,9 @@ class CrawlEnd:
         """Log what to change, and write the report."""
         # Slow to import, and few crawls need it.
         from scrapy_simhash.history.advice import advise  # noqa: PLC0415
-        from scrapy_simhash.history.changes import read_changes, read_window  # noqa: PLC0415
+        from scrapy_simhash.history.changes import read_changes  # noqa: PLC0415
         from scrapy_simhash.history.namespaces import choose_namespace  # noqa: PLC0415
+        from scrapy_simhash.history.selection import Selection  # noqa: PLC0415
         from scrapy_simhash.report.steps import find_noise  # noqa: PLC0415
 
         settings = self.settings
@@ -298,8 +292,7 @@ class CrawlEnd:
             for advice in advise(namespace, run):
                 logger.info("To drop more: %s", advice)
             if self.stats.get("changes/changed") and not is_released:
-                window = read_window(namespace, since=None, run=run)
-                for advice in find_noise(read_changes(namespace, window, ["changed"])):
+                for advice in find_noise(read_changes(namespace, Selection([run]), ["changed"])):
                     logger.info("To store less: %s: %s", advice.setting, advice.effect)
             if settings.report is not None:
                 from scrapy_simhash.report.data import read_report  # noqa: PLC0415

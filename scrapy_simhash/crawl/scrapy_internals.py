@@ -299,10 +299,13 @@ def closed_feed(slot: FeedSlot) -> tuple[str, int, str | None] | None:
 
 def replaces_feeds(crawler: Crawler) -> bool:
     """Whether a feed replaces that of an earlier crawl: it is overwritten, under a fixed name."""
-    return any(
-        options.get("overwrite", uri.startswith(_OVERWRITTEN)) and "%(" not in uri
-        for uri, options in getattr(crawler.get_extension(FeedExporter), "feeds", {}).items()
-    )
+    feeds = getattr(crawler.get_extension(FeedExporter), "feeds", {})
+    return any(is_replaced(uri, options) for uri, options in feeds.items())
+
+
+def is_replaced(uri: str, options: Mapping[str, Any]) -> bool:
+    """Whether a feed replaces that of an earlier crawl."""
+    return bool(options.get("overwrite", uri.startswith(_OVERWRITTEN))) and "%(" not in uri
 
 
 @_or_lose("a crawl that is refused may replace earlier feeds by empty files")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -60,6 +60,9 @@ class CrawlStats:
         self._has_failed = False
         self._spent: defaultdict[str, float] = defaultdict(float)
         self._known: defaultdict[str, set[str]] = defaultdict(set)
+        #: The items that were stored and left out, by what they are: see `items_in_words`.
+        self.stored: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to a counter."""
@@ -72,6 +75,17 @@ class CrawlStats:
     def count_verdict(self, url: str, verdict: Verdict) -> None:
         """Count the verdict on an item or page found at a URL."""
         self._add(_names(url, verdict))
+
+    def count_item(self, verdict: Verdict, *, stored: bool) -> None:
+        """Count an item for the sum of the crawl."""
+        kind: str = verdict.status or "new"
+        if verdict.kind == "skipped":
+            kind = f"skipped/{verdict.reason}"
+        elif verdict.kind == "failed_open":
+            kind = "not checked: see the ERROR line"
+        elif verdict.kind == "duplicate":
+            kind = "copy"
+        (self.stored if stored else self.left_out)[kind] += 1
 
     def count_text(self, features: int) -> None:
         """Count a text by the number of its features, 0 if there is none."""
@@ -117,15 +131,6 @@ class CrawlStats:
         reason = f"item_dropped_reasons_count/{NearDuplicateItem.__name__}"
         items: int = self._collector.get_value(reason, 0)
         return items
-
-    def others(self) -> str:
-        """The verdicts that are neither unique nor duplicates, for a log."""
-        parts = {
-            "seen in earlier crawls": self.get("same"),
-            "not comparable": sum(self.below("skipped/").values()),
-            "not checked (see the ERROR line)": self.get("failed_open"),
-        }
-        return "".join(f", {count} {what}" for what, count in parts.items() if count)
 
     def all(self) -> dict[str, Any]:
         """The stats of this package, under their full names."""

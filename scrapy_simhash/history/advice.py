@@ -55,7 +55,8 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[SettingAdvic
         )
         .select_from(sql.claims_with_others)
         .where(
-            *sql.claims_of(namespace, run),
+            *sql.claims_of(namespace),
+            *([] if run is None else [sql.claims.run == run]),
             sql.claims.differs.is_not(None),
             sql.others.c.id.is_not(None),
         )

@@ -1,22 +1,22 @@
-"""What is new, changed, moved, missing, gone and back, since a time or in a run."""
+"""What is new, changed, moved, missing, gone and back."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import Row, and_, case, exists, func, literal, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, case, literal, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.values import State
-from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.decisions import read_contents
 from scrapy_simhash.history.record import NOTHING, Record, differing_values
+from scrapy_simhash.history.selection import Selection
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_dead
 from scrapy_simhash.index.seen import ABSENT, RELEASED
@@ -31,56 +31,21 @@ _row, _run = schema.sightings.c, schema.runs.c
 _is_dead = is_dead(schema.runs)
 
 
-class Window(NamedTuple):
-    """What is looked at: what was met since a time, in seconds since the epoch, or by some runs."""
-
-    since: float = 0.0
-    runs: Sequence[int] | None = None
-
-
-def read_window(namespace: NamespaceRow, *, since: float | None, run: int | None) -> Window:
-    """The window since a time, or of a run; by default the last visit of each spider.
-
-    The time is in seconds since the epoch or, as an int, the run that it was the start of. The last
-    visit may have met nothing, as the site was down.
-    """
-    if isinstance(since, float):
-        return Window(since)
-    if number := run or since:
-        of_run = select(_run.opened, _is_dead.label("is_dead")).where(_run.id == number)
-        if not (found := namespace.read(of_run)):
-            raise NotFound(f"there is no run {number}")
-        if run is None:
-            return Window(found[0].opened)
-        if found[0].is_dead:
-            raise NotFound(
-                f"what run {run} had stored was released: it crashed, or its feeds failed"
-            )
-        return Window(runs=[run])
-    has_met = exists().where(_row.run == _run.id)
-    is_here = has_met.where(_row.namespace == namespace.id)
-    counts = ~_is_dead, or_(is_here, and_(~has_met, _run.closed.is_not(None)))
-    spiders = select(_run.spider).where(~_is_dead, is_here)
-    last = select(_run.spider, func.max(_run.visit).label("visit")).where(*counts)
-    visits = last.where(_run.spider.in_(spiders)).group_by(_run.spider).subquery().c
-    of_visits = _run.spider == visits.spider, _run.visit == visits.visit
-    runs = namespace.read(select(_run.id).where(*counts, *of_visits).order_by(_run.id))
-    if not runs:
-        raise NotFound("no crawl has stored anything")
-    return Window(runs=[row.id for row in runs])
-
-
 def read_changes(
-    namespace: NamespaceRow, window: Window, statuses: Collection[str]
+    namespace: NamespaceRow,
+    selection: Selection,
+    statuses: Collection[str],
+    *conditions: ColumnElement[bool],
 ) -> Iterator[Record]:
-    """What happened in a window, the oldest first; each content of an item comes once.
+    """What happened, the oldest first; each content of an item comes once.
 
     An item at a new URL is a copy if its former URL has shown the same visit what it did before,
     and new if that has shown anything else. A new item that is similar to one that went at the same
     visit has its URL and the values that differ.
     """
     told = set[tuple[int, int, str]]()
-    for rows in sql.read_in_pages(namespace, _query(namespace, window, statuses), _row.id, _PAGE):
+    query = _query(namespace, selection, statuses).where(*conditions)
+    for rows in sql.read_in_pages(namespace, query, _row.id, _PAGE):
         former, gone = _former(namespace, rows), _gone(namespace, rows)
         found = []
         for row in rows:
@@ -89,18 +54,19 @@ def read_changes(
                 if status in statuses and key not in told:
                     told.add(key)
                     formerly = gone.get((row.similar_claim, row.visit))
-                    found.append(_change(namespace, row, status, formerly))
+                    change = _change(namespace, row, status, formerly)
+                    found += [change] * selection.has(change.url)
         yield from _with_values(namespace, found)
 
 
-def _query(namespace: NamespaceRow, window: Window, statuses: Collection[str]) -> Any:
+def _query(namespace: NamespaceRow, selection: Selection, statuses: Collection[str]) -> Select[Any]:
     # What changed at a new URL may be new.
     wanted = {*statuses, *(["changed"] if "new" in statuses else [])} - {"back"}
     is_told = or_(_row.status.in_(wanted), and_(_row.back, literal("back" in statuses)))
     # What was stored, but whose claim was replaced since, has no claim.
     is_stored = or_(sql.claims.state.is_(None), sql.claims.state == State.CONFIRMED)
     joined = sql.drops_with_claims.join(schema.runs, _run.id == _row.run)
-    query = (
+    return (
         select(
             schema.sightings,
             url_of(schema.sightings).label("place"),
@@ -108,10 +74,8 @@ def _query(namespace: NamespaceRow, window: Window, statuses: Collection[str]) -
         )
         .select_from(joined)
         .where(_row.namespace == namespace.id, is_told, _row.status != RELEASED, ~_is_dead)
-        .where(_row.created >= window.since)
-        .where(or_(_row.status != "new", is_stored))
+        .where(or_(_row.status != "new", is_stored), *selection.conditions(schema.sightings))
     )
-    return query if window.runs is None else query.where(_row.run.in_(window.runs))
 
 
 def _former(

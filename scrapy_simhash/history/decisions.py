@@ -1,47 +1,39 @@
-"""What is stored of items: beside those they were copies of or kept beside, and of one page."""
+"""What was decided on items: beside those they were copies of, or kept beside."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     FromClause,
-    Row,
     Select,
-    Table,
-    and_,
     case,
     func,
     literal,
-    or_,
     select,
 )
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
-from scrapy_simhash.db.values import SAME, storable
 from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.record import NOTHING, Content, Record
+from scrapy_simhash.history.selection import Selection
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.index.seen import ABSENT
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.index.words import KEPT, status_of
-from scrapy_simhash.item.keys import item_url, lister_of
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
 
-# Records that are read at once, and of one page.
+# Records that are read at once.
 _PART = 200
-_SHOWN = 20
 
 
 def _short(text: ColumnElement[str]) -> ColumnElement[str]:
@@ -90,10 +82,10 @@ _select_kept = _select(
 ).select_from(sql.claims_with_others)
 
 
-def _query(namespace: NamespaceRow, run: int | None, *, kept: bool) -> Select[Any]:
+def _query(namespace: NamespaceRow, *, kept: bool) -> Select[Any]:
     if not kept:
-        return select_dropped.where(*sql.drops_of(namespace, run))
-    return _select_kept.where(*sql.claims_of(namespace, run), sql.claims.differs.is_not(None))
+        return select_dropped.where(*sql.drops_of(namespace))
+    return _select_kept.where(*sql.claims_of(namespace), sql.claims.differs.is_not(None))
 
 
 def read_newest(
@@ -108,18 +100,20 @@ def read_newest(
     The conditions may have lists of numbers as parameters (see `is_in`).
     """
     number = (sql.claims if kept else sql.drops).id
-    query = _query(namespace, None, kept=kept).where(*conditions).order_by(number.desc())
+    query = _query(namespace, kept=kept).where(*conditions).order_by(number.desc())
     make = partial(_kept if kept else dropped, namespace)
     return [make(row) for row in namespace.read(query.limit(limit), **numbers)][::-1]
 
 
-def read_decisions(namespace: NamespaceRow, run: int, *, kept: bool) -> Iterator[list[Record]]:
-    """What a run dropped, or kept although it is similar, in its order, some at a time."""
-    number = (sql.claims if kept else sql.drops).id
-    query = _query(namespace, run, kept=kept)
+def read_decisions(
+    namespace: NamespaceRow, selection: Selection, *, kept: bool
+) -> Iterator[list[Record]]:
+    """What was dropped, or kept although it is similar, in its order, some at a time."""
+    table = schema.claims if kept else schema.sightings
+    query = _query(namespace, kept=kept).where(*selection.conditions(table))
     make = partial(_kept if kept else dropped, namespace)
-    for rows in sql.read_in_pages(namespace, query, number, _PART):
-        yield [make(row) for row in rows]
+    for rows in sql.read_in_pages(namespace, query, table.c.id, _PART):
+        yield [one for one in map(make, rows) if selection.has(one.url)]
 
 
 def dropped(namespace: NamespaceRow, row: Any) -> Record:
@@ -218,89 +212,3 @@ def with_contents(
             if one is not None and other is not None:
                 found = found._replace(similarity=jaccard(one, other), estimated=False)
         yield found
-
-
-def find_addresses(
-    namespaces: Iterable[NamespaceRow], part: str, *, limit: int
-) -> list[tuple[str, str]]:
-    """The addresses that contain a text, whatever its case, each with the namespace's name.
-
-    Behind "***", as which passwords are shown, anything may stand.
-    """
-    found: set[tuple[str, str]] = set()
-    escaped = (re.sub("([%_/])", r"/\1", piece) for piece in storable(part).split("***"))
-    pattern = f"%{'%'.join(escaped)}%"
-    for namespace in namespaces:
-        for table, conditions in (
-            (schema.claims, sql.claims_of(namespace)),
-            (schema.sightings, [sql.drops.namespace == namespace.id]),
-        ):
-            url = url_of(table)
-            holds = (one.ilike(pattern, escape="/") for one in (url, table.c.key))
-            query = select(table.c.key, url).where(*conditions, or_(*holds)).distinct()
-            rows = namespace.read(query.order_by(url).limit(limit))
-            found |= {
-                (namespace.name, row.key if lister_of(row.key) else item_url(row.key, row.url))
-                for row in rows
-            }
-    return sorted(found)[:limit]
-
-
-class PageHistory(NamedTuple):
-    """Everything stored about a page.
-
-    Its claims, each a version of it, the oldest first, and their texts by number; the page as a
-    duplicate of others or unchanged, or kept beside others; the newest duplicates of it, and the
-    number of all.
-    """
-
-    claims: Sequence[Row[Any]]
-    texts: Mapping[int, str | None]
-    decisions: Sequence[Record]
-    duplicates: Sequence[Record]
-    duplicate_count: int
-
-
-def read_page(
-    namespace: NamespaceRow, url: str, identities: Iterable[int], scheme: Scheme | None = None
-) -> PageHistory:
-    """Find a page by its URL or its identities.
-
-    Identities have an index; for the URL the whole namespace is searched.
-    """
-    identities = list(identities)
-
-    def is_of_page(table: Table) -> ColumnElement[bool]:
-        return or_(url_of(table) == storable(url), is_in(table.c.identity, "identities"))
-
-    columns = [column for column in sql.claims if column.name != "url"]
-    seen = (
-        select(func.max(sql.drops.created))
-        .where(sql.drops.namespace == sql.claims.namespace, sql.drops.claim == sql.claims.id)
-        .where(sql.drops.status.not_in(ABSENT))
-        .scalar_subquery()
-    )
-    own = select(*columns, url_of(schema.claims), seen.label("seen")).where(
-        *sql.claims_of(namespace), is_of_page(schema.claims)
-    )
-    claims = namespace.read(own.order_by(sql.claims.id), identities=identities)
-    numbers = [claim.id for claim in claims]
-    is_one = is_in(sql.claims.id, "numbers")
-    is_own = is_of_page(schema.sightings)
-    # Also those of its earlier versions, whose claims are gone.
-    is_copy = and_(is_in(sql.drops.origin, "groups"), sql.drops.action != SAME, ~is_own)
-    counted = select(func.count()).where(*sql.drops_of(namespace), is_copy)
-    groups = {claim.origin for claim in claims}
-    kept = read_contents(namespace, numbers)
-    decisions = [
-        *read_newest(namespace, is_one, kept=True, limit=_SHOWN, numbers=numbers),
-        *read_newest(namespace, is_own, limit=_SHOWN, identities=identities),
-    ]
-    duplicates = read_newest(namespace, is_copy, limit=_SHOWN, groups=groups, identities=identities)
-    return PageHistory(
-        claims,
-        {number: content.text for number, content in kept.items()},
-        [*with_contents(namespace, decisions, scheme)],
-        [*with_contents(namespace, duplicates, scheme)],
-        namespace.read(counted, groups=groups, identities=identities)[0][0],
-    )

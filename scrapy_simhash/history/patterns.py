@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Table, func, select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.history import sql
+from scrapy_simhash.history.selection import Selection
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.seen import ABSENT, RELEASED
@@ -57,24 +58,19 @@ class Pattern(NamedTuple):
 
 
 def read_patterns(
-    namespace: NamespaceRow, run: int | None = None, *, limit: int = 200_000
+    namespace: NamespaceRow, selection: Selection, *, limit: int = 200_000
 ) -> list[Pattern]:
-    """The parts of the addresses that a run has met, by default the newest, most repeats first.
-
-    Of the newest so many items. What a page has shown in another run tells nothing of its address.
-    """
+    """The parts of the addresses that were met, most repeats first, of the newest so many items."""
     row = sql.drops
-    if run is None:
-        newest = namespace.read(select(func.max(row.run)).where(row.namespace == namespace.id))
-        run = newest[0][0] or 0
     seen = _Addresses()
     query = select(row.id, _url(schema.sightings), row.origin).where(
-        *(row.namespace == namespace.id, row.run == run, ~is_orphan()),
+        *(row.namespace == namespace.id, *selection.conditions(schema.sightings), ~is_orphan()),
         row.status.not_in((*ABSENT, RELEASED)),
     )
     pages = sql.read_in_pages(namespace, query, row.id, _PAGE, newest_first=True)
     for one in islice(chain.from_iterable(pages), limit):
-        seen.add(one.url, one.origin)
+        if selection.has(one.url):
+            seen.add(one.url, one.origin)
     return sorted(seen.patterns(), key=lambda one: (-one.repeats, one.part))
 
 

@@ -64,16 +64,14 @@ def short_url(table: FromClause) -> ColumnElement[str]:
     return func.substr(url_of(table), 1, LONGEST_URL)
 
 
-def claims_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnElement[bool]]:
-    """Conditions for the valid claims of a namespace and, if given, a run."""
-    conditions = [claims.namespace == namespace.id, is_valid()]
-    return conditions if run is None else [*conditions, claims.run == run]
+def claims_of(namespace: NamespaceRow) -> list[ColumnElement[bool]]:
+    """Conditions for the valid claims of a namespace."""
+    return [claims.namespace == namespace.id, is_valid()]
 
 
-def drops_of(namespace: NamespaceRow, run: int | None = None) -> list[ColumnElement[bool]]:
-    """Conditions for what was left out in a namespace and, if given, by a run."""
-    conditions = [drops.namespace == namespace.id, drops.action.not_in(("", RESTORED))]
-    return conditions if run is None else [*conditions, drops.run == run]
+def drops_of(namespace: NamespaceRow) -> list[ColumnElement[bool]]:
+    """Conditions for what was left out in a namespace."""
+    return [drops.namespace == namespace.id, drops.action.not_in(("", RESTORED))]
 
 
 def read(database: Database, query: Select[Any], **numbers: Iterable[int]) -> Sequence[Any]:

@@ -19,7 +19,23 @@ STORED = "stored anyway"
 _STATUSES = {"drop": "dropped", "report": STORED, SAME: UNCHANGED}
 
 # What items may be, compared with earlier crawls.
-_SINCE_EARLIER = ("new", "changed", "moved", "unchanged", "missing", "gone", "back")
+_SINCE_EARLIER = ("new", "changed", "moved", "missing", "gone", "back")
+
+# What items are in the sum of a crawl, in this order.
+_IN_SUM = ("new", "changed", "moved", "copy", UNCHANGED)
+
+# Why an item was not compared, by the reason of its verdict.
+_SKIPPED = {
+    "disabled": "their request turns the check off",
+    "error_page": "the server sent an error page",
+    "no_main_text": "the page has hardly any text of its own",
+    "no_text": "neither the item nor its page has text",
+    "not_text": "the page is not HTML",
+    "too_complex": "the page has too many tags",
+    "too_large": "the text is too long",
+    "too_short": "the text is too short",
+    "unreadable": "the item could not be read completely",
+}
 
 # What keeps items apart beside fields: its name in lists, and a sentence.
 _PARTS = {
@@ -42,11 +58,38 @@ def kept_in_words(count: int) -> str:
 
 
 def changes_in_words(counts: Mapping[str, int]) -> str:
-    """How much is new, changed, and so on; "" if all is new, as in a first crawl."""
-    if not any(counts.get(status) for status in _SINCE_EARLIER[1:]):
-        return ""
+    """How much is new, changed, and so on; "" if all is new, as in a first crawl, or unchanged."""
+    is_first = not any(counts.get(status) for status in (*_SINCE_EARLIER[1:], UNCHANGED))
     shown = [f"{counts[status]:,} {status}" for status in _SINCE_EARLIER if counts.get(status)]
-    return f"Compared with earlier crawls: {', '.join(shown)}"
+    return "" if is_first or not shown else f"Compared with earlier crawls: {', '.join(shown)}"
+
+
+def items_in_words(stored: Mapping[str, int], left_out: Mapping[str, int]) -> str:
+    """The sum of a crawl: how many items were stored and left out, by what they are.
+
+    That is a status, or `skipped/` and the reason of a verdict.
+    """
+    total, parts = 0, []
+    for what, counts in (("stored", stored), ("left out", left_out)):
+        names = sorted(counts, key=lambda name: (*_IN_SUM, name).index(name))
+        named = ", ".join(f"{counts[name]:,} {_kind(name, counts[name])}" for name in names)
+        count = sum(counts.values())
+        parts.append(f"{count:,} {what} ({named})" if named else f"{count:,} {what}")
+        total += count
+    return f"{total:,} {plural(total, 'item')}: {', '.join(parts)}"
+
+
+def _kind(name: str, count: int) -> str:
+    kind, _, reason = name.partition("/")
+    if kind == "skipped":
+        return f"not compared as {skipped_in_words(reason)}"
+    names = {"copy": "copy" if count == 1 else "copies", UNCHANGED: "as before"}
+    return names.get(name, name)
+
+
+def skipped_in_words(reason: str) -> str:
+    """Why an item was not compared."""
+    return _SKIPPED.get(reason, reason)
 
 
 def pages_in_words(stats: Mapping[str, float]) -> str:

@@ -43,7 +43,7 @@ class Cause(NamedTuple):
 
 
 def how(record: Record) -> str:
-    """What the page of a duplicate has in common with that of its original, as a phrase.
+    """What the URL of a duplicate has in common with that of its original, as a phrase.
 
     Of a change, where the item was before, and which site lists it.
     """
@@ -53,7 +53,7 @@ def how(record: Record) -> str:
         return "; ".join(f"{what} {where}" for what, where in told.items() if where)
     if record.status == UNCHANGED:
         return "unchanged since an earlier crawl"
-    return str(cause_of(record.page, record.original_page or ""))
+    return str(cause_of(record.url, record.original)) if record.original else "original deleted"
 
 
 @lru_cache(maxsize=1 << 17)
@@ -65,7 +65,7 @@ def cause_of(url: str, original: str) -> Cause:
     try:
         new, old = split_url(url), split_url(original)
     except ValueError:
-        return Cause("on another site")
+        return Cause("at another URL")
     hosts = tuple(sorted({one.netloc.rpartition("@")[2].lower() for one in (new, old)}))
     ours, theirs = ([*filter(None, one.path.split("/"))] for one in (new, old))
     added = _added(ours, theirs)
@@ -77,7 +77,10 @@ def cause_of(url: str, original: str) -> Cause:
     given = {*new.query.split("&")} ^ {*old.query.split("&")}
     names = tuple(sorted({part.partition("=")[0] for part in given} - {""}))
     found = Cause("", added, hosts if len(hosts) > 1 else (), names)
-    return found if any(found) else Cause("the same URL, written differently")
+    if any(found):
+        return found
+    is_here = url.partition("#")[2] == original.partition("#")[2]
+    return Cause("the same URL, written differently" if is_here else "elsewhere on the page")
 
 
 def _added(ours: Sequence[str], theirs: Sequence[str]) -> str | None:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, Self
 
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.advice import SettingAdvice, advise
-from scrapy_simhash.history.changes import read_changes, read_window
+from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.decisions import count, read_newest
 from scrapy_simhash.history.namespaces import RunRow, read_runs
 from scrapy_simhash.history.patterns import Pattern, make_rules, read_patterns
 from scrapy_simhash.history.record import STATUSES, Record
+from scrapy_simhash.history.selection import Selection
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.words import UNCHANGED
@@ -138,7 +139,9 @@ def read_report(
     if run is not None and run not in {row.id for row in runs}:
         raise NotFound(f"the namespace {namespace.name!r} has no items of run {run}")
     kept = read_newest(namespace, kept=True, limit=_MOST_KEPT)
-    patterns = read_patterns(namespace, limit=MOST_ROWS)
+    # What a page has shown in another run tells nothing of its URL.
+    newest = Selection([row.id for row in runs[:1]])
+    patterns = read_patterns(namespace, newest, limit=MOST_ROWS)
     return ReportData(
         namespace,
         run,
@@ -159,14 +162,11 @@ def _changes(namespace: NamespaceRow, runs: Iterable[RunRow]) -> list[Record]:
     """What happened in each of these runs; of the first visit of a site, where all is new, none."""
     found: list[Record] = []
     for row in runs:
-        try:
-            window = read_window(namespace, since=None, run=row.id)
-        except NotFound:  # what it had stored was released
-            continue
-        listed = [*islice(read_changes(namespace, window, STATUSES[1:]), _MOST_CHANGES)]
+        of_run = Selection([row.id])
+        listed = [*islice(read_changes(namespace, of_run, STATUSES[1:]), _MOST_CHANGES)]
         counted = {name for name in row.stats if "/changes/" in name}
         if counted > {"simhash/changes/new"}:
-            listed += islice(read_changes(namespace, window, STATUSES[:1]), _MOST_NEW)
+            listed += islice(read_changes(namespace, of_run, STATUSES[:1]), _MOST_NEW)
         found += listed
     return found
 

@@ -111,8 +111,7 @@ def _render(data: ReportData) -> str:
     shown = [_view(view) for view in views]
     runs = [*_runs(data, {view.run for view in views})]
     contents = {
-        "changed": ("What changed", data.changes),
-        "decisions": ("Every decision", data.drops or data.kept),
+        "items": ("Items", data.drops or data.kept or data.changes),
         "similarity": (
             "Similarity and groups",
             any(view["histogram"] or view["groups"] for view in shown),

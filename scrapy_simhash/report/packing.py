@@ -1,4 +1,4 @@
-"""The rows of a report's tables, and the fields and texts of each, packed for its script."""
+"""The rows of a report's table, and the fields and texts of each, packed for its script."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_DETAILS = 5_000
 #: The packed size of all details in one file, in bytes.
 MOST_BYTES = 8_000_000
 
-#: Rows of each table that are not packed, as many as are printed.
+#: Rows that are not packed, as many as are printed.
 MOST_PLAIN = 1_000
 
 # At most so many rows with details are kept items, and as many changes; others are duplicates.
@@ -45,7 +45,7 @@ _TITLES = ("title", "headline", "name", "heading")
 
 
 class Packed(NamedTuple):
-    """The rows of both tables, the details in blocks, and how many decisions have details.
+    """The rows of the table, the details in blocks, and how many rows have details.
 
     The first rows are plain data, so that they are there once the page has loaded, and a browser
     without a window prints them; the others are packed, and counted by run in `left`.
@@ -97,14 +97,11 @@ def pack(data: ReportData, opened: int | None) -> Packed:
         "block": BLOCK,
         "command": "" if data.is_trial else f"scrapy simhash restore --namespace {name} --id ",
     }
-    rest: dict[str, Any] = {}
-    for table, is_change in (("rows", False), ("changes", True)):
-        numbers = [number for number in order if (number >= of_changes) is is_change]
-        first[table] = [every[number] for number in sorted(numbers[:MOST_PLAIN])]
-        rest[table] = [every[number] for number in sorted(numbers[MOST_PLAIN:])]
-    first["left"] = {name: Counter(row["run"] for row in left) for name, left in rest.items()}
-    with_details = sum(row["detail"] >= 0 for row in every[:of_changes])
-    return Packed(first, _packed(rest) if any(rest.values()) else "", blocks, with_details)
+    first["rows"] = [every[number] for number in sorted(order[:MOST_PLAIN])]
+    rest = [every[number] for number in sorted(order[MOST_PLAIN:])]
+    first["left"] = Counter(row["run"] for row in rest)
+    with_details = sum(row["detail"] >= 0 for row in every)
+    return Packed(first, _packed(rest) if rest else "", blocks, with_details)
 
 
 def _near(data: ReportData, row: Record) -> float:
@@ -133,7 +130,8 @@ def _listed(data: ReportData, number: int, row: Record, detail: int = -1) -> dic
     if row.status == KEPT:
         fields = {row.differs: fields.get(row.differs, (None, None))}
     return {
-        "key": row.id or f"{'c' if row.is_change else 'k'}{number}",
+        "key": row.id or str(number),
+        "change": row.is_change,
         "url": shortened(row.url, _LONGEST_URL),
         "title": shortened(own.get(title, ""), 200),
         "original": {
@@ -153,7 +151,7 @@ def _listed(data: ReportData, number: int, row: Record, detail: int = -1) -> dic
             for name, values in fields.items()
         ],
         "restorable": row.has_item,
-        "site": shortened(site(row.page) or "(no site)", 80),
+        "site": shortened(site(row.url) or "(no site)", 80),
         "distance": row.distance,
         "how": shortened("" if row.status == KEPT else how(row), _LONGEST_URL),
     }

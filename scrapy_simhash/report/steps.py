@@ -150,7 +150,7 @@ def _mirrors(pairs: Sequence[tuple[str, str]]) -> Iterator[SettingAdvice]:
         cause = cause_of(url, original)
         for one in (url, original):
             paths[host_of(one) or ""].add(one.partition("?")[0])
-        if cause.hosts and (not cause.added or is_view(cause.added[1:])):
+        if cause.hosts and not cause.added:
             found[cause.hosts] += 1
             copies[host_of(url) or ""] += 1
     for both, count in _often(found):

@@ -14,22 +14,11 @@ from scrapy_simhash.index.words import (
     field_label,
     is_part,
     pages_in_words,
+    skipped_in_words,
 )
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.data import ReportData
 from scrapy_simhash.visible import plural
-
-_SKIPPED = {
-    "disabled": "their request turns the check off",
-    "error_page": "the server sent an error page",
-    "no_main_text": "the page has hardly any text of its own",
-    "no_text": "neither the item nor its page has text",
-    "not_text": "the page is not HTML",
-    "too_complex": "the page has too many tags",
-    "too_large": "the text is too long",
-    "too_short": "the text is too short",
-    "unreadable": "the item could not be read completely",
-}
 
 
 def headline(data: ReportData) -> str:
@@ -105,7 +94,7 @@ def remarks(data: ReportData) -> Iterator[str]:
 def skipped(stats: Mapping[str, float]) -> list[tuple[int, str]]:
     """How many items were not compared, and why, the most frequent reason first."""
     found = [
-        (int(count), _SKIPPED.get(name.removeprefix("skipped/"), name.removeprefix("skipped/")))
+        (int(count), skipped_in_words(name.removeprefix("skipped/")))
         for name, count in stats.items()
         if name.startswith("skipped/")
     ]
@@ -167,7 +156,7 @@ def findings(data: ReportData) -> Iterator[Finding]:
     fields, examples_of = Counter(name for name, _ in urls), dict(urls)
     for name, count in fields.most_common(_MOST):
         label = field_label(name)
-        shown = {"changes-status": "changed", "changes-field": label}
+        shown = {"status": "changed", "field": label}
         what = f"in the {label}" if is_part(name) else f"in `{label}`"
         yield found("changed", what, count, (examples_of[name], ""), **shown)
     for count, reason in skipped(data.stats)[:_MOST]:

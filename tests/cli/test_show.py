@@ -10,7 +10,7 @@ from loopback import PageSpider, article, crawl, prose, serve
 from scrapy import Request
 from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.request import fingerprint
-from stored import changed, fill, store
+from stored import changed, fill, meet, store
 
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
@@ -155,11 +155,13 @@ def test_a_part_of_the_address_will_do(call, database):
     assert "http://a.test/1" in out
     assert "http://b.test/1" in out
     assert "test/2" not in out
-    listed = json.loads(call("show", ".test/", "--json", "--database", database)[1])
-    assert listed["addresses"] == [
-        *(f"http://a.test/{number}" for number in range(3)),
-        *(f"http://b.test/{number}" for number in (1, 2)),
+    listed = call("show", ".test/", "--json", "--database", database)[1].splitlines()
+    assert [json.loads(one) for one in listed] == [
+        {"namespace": "news", "url": f"http://{page}"}
+        for page in ("a.test/0", "a.test/1", "a.test/2", "b.test/1", "b.test/2")
     ]
+    one = call("show", "test/1", "--site", "b.test", "--json", "--database", database)[1]
+    assert json.loads(one)["url"] == "http://b.test/1"
     # Not a pattern.
     assert call("show", "a_test", "--database", database)[0] == 2
 
@@ -188,5 +190,38 @@ def test_a_url_is_found_as_it_is_shown_without_its_secrets(call, tmp_path):
         assert shown in out
         assert "AB-" not in out
         assert "hidden" not in out
-    (one,) = call("show", url, "--json", "--database", path)[1].split("\n}\n")[:-1]
-    assert json.loads(f"{one}}}")["url"] == shown
+    assert json.loads(call("show", url, "--json", "--database", path)[1])["url"] == shown
+
+
+def test_a_url_whose_path_is_given_comes_before_those_that_contain_it(call, tmp_path):
+    path = tmp_path / "seen.db"
+    urls = [f"http://a.test/{part}" for part in ("story/120", "story/12", "story/12?page=2")]
+    with Index(f"sqlite:///{path}") as index:
+        meet(index, [(url, url) for url in urls])
+    for given in ("story/12", "/story/12/", "12"):
+        known = json.loads(call("show", given, "--json", "--database", path)[1])
+        assert known["url"] == urls[1]
+    shown = call("show", "story/1", "--json", "--database", path)[1].splitlines()
+    assert [json.loads(one)["url"] for one in shown] == [urls[1], urls[0], urls[2]]
+
+
+def test_the_history_of_an_item(call, tmp_path):
+    """A price that goes up, stays, and goes down again."""
+    path, url = tmp_path / "seen.db", "http://a.test/lamp"
+    for price in ("12 EUR", "14 EUR", "14 EUR", "12 EUR"):
+        with Index(f"sqlite:///{path}", rule=Rule(known="drop")) as index:
+            store(index, prose(1), url, {"price": price})
+    known = json.loads(call("show", url, "--json", "--database", path)[1])
+    assert [(one["run"], one["status"], one["fields"]) for one in known["changes"]] == [
+        (1, "new", {}),
+        (2, "changed", {"price": ["12 EUR", "14 EUR"]}),
+        (4, "changed", {"price": ["14 EUR", "12 EUR"]}),
+    ]
+    later = json.loads(call("show", url, "--since", 3, "--json", "--database", path)[1])
+    assert later["changes"] == known["changes"][2:]
+    out = call("show", url, "--database", path)[1]
+    assert re.findall(r"    \S+ \S+  run (\d)  (\w+) *(.*)", out) == [
+        ("1", "new", ""),
+        ("2", "changed", "price: 12 EUR -> 14 EUR"),
+        ("4", "changed", "price: 14 EUR -> 12 EUR"),
+    ]

@@ -239,7 +239,7 @@ def test_on_scrapyd_a_project_has_an_index_that_the_next_job_and_the_command_fin
     with (tmp_path / "items" / "news" / "pages" / "first.jl").open() as feed:
         assert groups_of(feed) == once_each()
     assert f"Index {place}, namespace 'pages' with {GROUPS} stored items" in second
-    assert f"{GROUPS * COPIES} checked, 0 kept" in second
+    assert f"{GROUPS * COPIES} items: 0 stored, " in second
     assert wrong.count("The crawl is not started: SIMHASH_SIMILARITY") == 1
     assert "Traceback" not in wrong
     assert "Process died: exitstatus=1" in (tmp_path / "scrapyd.log").read_text()
@@ -323,6 +323,6 @@ def test_workers_that_share_a_queue_and_an_index_keep_each_text_once(urls, envir
         redis.close()
     assert groups_of(items) == once_each(), logs
     assert [worker.returncode for worker in workers] == [0, 0]
-    last = [re.search(r"(\d+) checked, (\d+) kept", log) for log in logs]
+    last = [re.search(r"(\d+) items: (\d+) stored", log) for log in logs]
     assert sum(int(line[1]) for line in last) == GROUPS * COPIES
     assert sum(int(line[2]) for line in last) == GROUPS

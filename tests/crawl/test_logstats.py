@@ -33,8 +33,8 @@ async def test_the_log_counts_what_was_kept_and_dropped(options, caplog):
     often, last = ([r.getMessage() for r in caplog.records if r.name == one] for one in names)
     assert "/min)" in often[-1]
     assert last[0] == (
-        "5 checked, 4 kept, 1 dropped: 3 unique, 1 near-duplicate, 1 not comparable. "
-        "What was dropped, and why: scrapy simhash drops --run 1"
+        "5 items: 4 stored (3 new, 1 not compared as neither the item nor its page has text), "
+        "1 left out (1 copy). Which, and why: scrapy simhash drops --run 1"
     )
     assert last[1] == (
         "Kept 1 similar item whose values differ: heading of the page 1. To see both values: "
@@ -59,7 +59,10 @@ async def test_of_a_crawl_that_drops_nothing_it_is_told_what_would_be_dropped(op
     options["SIMHASH_ON_DUPLICATE"] = "report"
     with serve({"/a": article(1), "/b": article(1)}) as site:
         await crawl(PageSpider, options, [f"{site}/a", f"{site}/b"])
-    assert "What would be dropped, and why: scrapy simhash drops --run 1" in caplog.text
+    assert (
+        "2 items: 2 stored (1 new, 1 copy), 0 left out. Which would be left out, and why: "
+        in caplog.text
+    )
 
 
 @deferred_f_from_coro_f
@@ -78,7 +81,7 @@ async def test_unchanged_items_alone_are_no_drops_to_list(options, caplog):
     with serve({"/a": article(1)}) as site:
         for _ in range(2):
             await crawl(PageSpider, options, [f"{site}/a"])
-    assert "1 seen in earlier crawls. More: scrapy simhash stats" in caplog.text
+    assert "1 item: 0 stored, 1 left out (1 as before). More: scrapy simhash stats" in caplog.text
     assert "scrapy simhash drops" not in caplog.text
 
 

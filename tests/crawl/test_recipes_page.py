@@ -52,6 +52,18 @@ class News(scrapy.Spider):
             "text": "\\n".join(response.css(".story p::text").getall()),
         }
 
+class Jobs(scrapy.Spider):
+    name = "jobs"
+    start_urls = ["http://jobs.example/"]
+
+    def parse(self, response):
+        yield from response.follow_all(css="main a", callback=self.ad)
+
+    def ad(self, response):
+        texts = {name: response.css(f".{name}::text").get() for name in ("town", "salary")}
+        title, text = response.css("h1::text").get(), response.css("p::text").get()
+        yield {"url": response.url, "title": title, **texts, "text": text}
+
 class Forum(scrapy.Spider):
     name = "forum"
     start_urls = ["http://forum.example/thread/7", "http://forum.example/last/7"]
@@ -112,6 +124,18 @@ def news(host: str, path: str, visit: int) -> bytes | None:
     return layout(host, names.get(host, "A market in spring"), story)
 
 
+def jobs(path: str, visit: int) -> bytes | None:
+    """Two ads, which have other numbers at each visit."""
+    ads = {"cook": ("Oslo", "30 400", "30 400"), "smith": ("Bergen", "35 000", "36 500")}
+    if path == "/":
+        links = "".join(f"<a href='/{name}-{visit + 7}'>{name}</a> " for name in ads)
+        return layout("jobs", "Jobs", links)
+    name = path[1:].partition("-")[0]
+    town, *salaries = ads[name]
+    main = f"<b class='town'>{town}</b><b class='salary'>{salaries[visit]}</b>"
+    return layout("jobs", f"A {name}", f"{main}<p>{sentences(name, 60)}</p>")
+
+
 def forum(path: str, visit: int) -> bytes | None:
     posts = [("101", "Ann", 40), ("102", "Ben", 12), ("103", "Cy", 50)]
     if visit:
@@ -136,7 +160,11 @@ class Sites:
         path = f"{parts.path}?{parts.query}" if parts.query else parts.path
         if parts.path == "/robots.txt":
             return None
-        show: dict[str, Callable[[str, int], bytes | None]] = {"shop": shop, "forum": forum}
+        show: dict[str, Callable[[str, int], bytes | None]] = {
+            "shop": shop,
+            "forum": forum,
+            "jobs": jobs,
+        }
         return show[host](path, self.visit) if host in show else news(host, path, self.visit)
 
 

@@ -11,6 +11,7 @@ from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.history.decisions import count, read_decisions, read_newest
 from scrapy_simhash.history.documents import read_documents, read_stored
 from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.selection import Selection
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.batch import how_compared
 from scrapy_simhash.index.index import Index
@@ -56,8 +57,8 @@ def test_what_was_kept_is_that_of_a_run_and_so_many_examples(index) -> None:
     namespace = chosen(index)
     kept = read_newest(namespace, kept=True)
     assert read_newest(namespace, kept=True, limit=2) == kept[1:]
-    assert [*read_decisions(namespace, index.run.id, kept=True)] == [kept]
-    assert [*read_decisions(namespace, index.run.id + 1, kept=True)] == []
+    assert [*read_decisions(namespace, Selection([index.run.id]), kept=True)] == [kept]
+    assert [*read_decisions(namespace, Selection([index.run.id + 1]), kept=True)] == []
 
 
 def test_the_other_one_may_be_gone(index) -> None:

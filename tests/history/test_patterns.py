@@ -11,12 +11,13 @@ from stored import meet
 
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.patterns import read_patterns
+from scrapy_simhash.history.selection import EVERYTHING, read_selection
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 
 
 def read(database):
-    found = read_patterns(choose_namespace(database, None))
+    found = read_patterns(choose_namespace(database, None), EVERYTHING)
     return {one.part: one for one in found}
 
 
@@ -118,8 +119,8 @@ def test_pages_are_compared_with_those_of_their_run(tmp_path):
             pages = [f"http://a.test/p/1?sid={run}{n}" for n in range(run + 1)]
             meet(index, [(page, f"of run {run}") for page in pages])
             namespace = choose_namespace(index.database, None)
-            for given in (run, None):
-                (found,) = read_patterns(namespace, given)
+            for runs in ([run], []):
+                (found,) = read_patterns(namespace, read_selection(namespace, runs=runs))
                 assert (found.compared, found.contradicted, found.repeats) == (run + 1, 0, run)
 
 
@@ -137,8 +138,8 @@ def test_of_many_rows_the_newest_are_read(tmp_path, monkeypatch):
     with Index(f"sqlite:///{tmp_path / 'seen.db'}", namespace="n") as index:
         meet(index, sessions(8))
         namespace = choose_namespace(index.database, None)
-        (every,) = read_patterns(namespace)
-        (newest,) = read_patterns(namespace, limit=3)
+        (every,) = read_patterns(namespace, EVERYTHING)
+        (newest,) = read_patterns(namespace, EVERYTHING, limit=3)
     assert (every.pages, newest.pages) == (8, 3)
 
 

@@ -82,7 +82,8 @@ def test_what_differs_is_given_with_both_values(own, stored, first, found):
     [
         ({}, ""),
         ({"new": 5}, ""),
-        ({"unchanged": 3}, "Compared with earlier crawls: 3 unchanged"),
+        ({"unchanged": 3}, ""),
+        ({"unchanged": 3, "new": 1}, "Compared with earlier crawls: 1 new"),
         ({"back": 1, "new": 2000}, "Compared with earlier crawls: 2,000 new, 1 back"),
     ],
 )

@@ -14,11 +14,13 @@ from stored import store
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.decisions import read_newest, read_page
+from scrapy_simhash.history.decisions import read_newest
 from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.page import read_page
 from scrapy_simhash.history.patterns import read_patterns
+from scrapy_simhash.history.selection import EVERYTHING
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.index import Index
 
@@ -55,7 +57,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
     owned = read_page(namespace, "", [identity_hash(key + A)])
     kept = read_newest(namespace, kept=True)
     seen = read_stored(namespace)
-    items = read_items(namespace, choose_drops(namespace))
+    items = read_items(namespace, choose_drops(namespace).numbers)
     return {
         "match": [(one.url, one.key.removeprefix(key)) for one in index.nearest(article(1))],
         "pages": [[claim.url for claim in one.claims] for one in known.values()],
@@ -64,7 +66,7 @@ def read(index: Index, key: str = "") -> dict[str, Any]:
         "kept": [(pair.url, pair.original) for pair in kept],
         "documents": [row.url for row in seen],
         "items": [(one.url, one.key.removeprefix(key), one.original) for _, one, *_ in items],
-        "patterns": [(one.part, one.pages) for one in read_patterns(namespace)],
+        "patterns": [(one.part, one.pages) for one in read_patterns(namespace, EVERYTHING)],
     }
 
 

@@ -12,10 +12,11 @@ from sqlalchemy import update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.decisions import count, read_newest, read_page
+from scrapy_simhash.history.decisions import count, read_newest
 from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import choose_namespace, read_runs
+from scrapy_simhash.history.page import read_page
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
@@ -131,11 +132,11 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
     run = Run.open(db)
     _, namespace = fill(db, run)
     assert namespace.size == 1
-    assert not choose_drops(namespace, orphans=True)
+    assert not choose_drops(namespace, orphans=True).numbers
     invalidated(db, run)
     namespace = choose_namespace(db, None)
     assert namespace.size == 0
-    orphans = choose_drops(namespace, orphans=True)
+    orphans = choose_drops(namespace, orphans=True).numbers
     assert [item for _, _, item, _ in read_items(namespace, orphans)] == [b"item"]
     (drop,) = read_newest(namespace)
     assert (drop.is_orphan, drop.original, drop.first_seen) == (True, "http://a.test/1", None)
@@ -150,4 +151,4 @@ def test_an_orphan_of_a_dead_run_does_not_expire(db: Database) -> None:
     index, namespace = fill(db, run)
     invalidated(db, run)
     assert expire(index, db.now() + 1000)[1] == 0
-    assert len(choose_drops(namespace, orphans=True)) == 1
+    assert len(choose_drops(namespace, orphans=True).numbers) == 1

@@ -71,11 +71,20 @@
     if (!/^https?:\/\/[^\\]+$/i.test(url) || url.endsWith("…")) return text;
     return make("a", text, { href: url, rel: "noreferrer noopener" });
   };
-  const titled = (title, url) => {
-    const both = document.createDocumentFragment();
-    if (title) both.append(make("bdi", title, { className: "title" }), document.createElement("br"));
-    both.append(link(url));
-    return both;
+  // Below it what it was compared with, if that is elsewhere.
+  const item = (row) => {
+    const made = document.createDocumentFragment();
+    const add = (...parts) => {
+      made.append(make("div"));
+      made.lastChild.append(...parts);
+    };
+    const { title, url } = row.original;
+    const titled = (text) => make("bdi", text, { className: "title" });
+    if (row.title) add(titled(row.title));
+    add(link(row.url));
+    if (!row.change && url !== row.url)
+      add(make("span", "like ", { className: "muted" }), ...(title && title !== row.title ? [titled(title), " "] : []), link(url));
+    return made;
   };
   const cut = (value) => (value.length > 120 ? `${value.slice(0, 120).replace(/\S{0,40}$/u, "")}…` : value);
   const values = (row) => {
@@ -190,31 +199,43 @@
     return line;
   };
 
-  // A table with filters, order and pages
+  // The table of all rows, with filters, order and pages
 
+  const SIZE = 20;
+  const isText = (text, query) => text.toLowerCase().includes(query);
   const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
   const order = {
     title: (row) => row.title || row.url,
-    original: (row) => row.original.url,
     similarity: (row) => row.similarity ?? 2,
     fields: (row) => row.fields.map(([name]) => name).join(", "),
     created: (row) => row.created,
     status: (row) => row.status,
   };
+  const choices = {
+    status: (row) => [row.status],
+    how: (row) => (row.how && !row.change ? [row.how] : []),
+    site: (row) => [row.site],
+    field: (row) => row.fields.map(([name]) => name),
+  };
+  const cells = (row) => [
+    ["Status", status(row), "status"],
+    ["Item", item(row), "url"],
+    ["Similarity", similarity(row)],
+    ["Differs in", values(row), "values"],
+    ["Seen", time(row.created)],
+  ];
+  const namesOf = (row) => (row.change ? ["Before", "Now"] : ["Stored item", "This item"]);
 
-  const makeTable = ({ prefix, section, rows, thing, sort, choices, cells, names, more }) => {
-    const at = (id) => byId(`${prefix}${id}`);
-    const headers = [...byId(`${prefix}table`).querySelectorAll("th[data-column]")];
-    const inputs = [...byId(`${prefix}filters`).querySelectorAll("input, select")];
-    const get = (name) => state.get(prefix + name) ?? "";
-    const set = (name, value) => remember(prefix + name, value);
-    const size = () => (state.get("size") === "100" ? 100 : 50);
-    const kind = prefix ? "changes" : "rows";
+  const makeTable = () => {
+    const headers = [...byId("table").querySelectorAll("th[data-column]")];
+    const inputs = [...byId("filters").querySelectorAll("input, select")];
+    const get = (name) => state.get(name) ?? "";
     // Rows that are not unpacked yet.
     const left = () => {
-      const counts = Object.entries(first.left[kind]).filter(([one]) => run() === "all" || run() === one);
+      const counts = Object.entries(first.left).filter(([one]) => run() === "all" || run() === one);
       return counts.reduce((sum, [, count]) => sum + count, 0);
     };
+    let { rows } = first;
     let mine = rows;
     let found = rows;
 
@@ -227,11 +248,11 @@
         const ordered = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 500);
         const label = (value) => value.replaceAll("`", "");
         const option = ([value, count]) => make("option", `${label(value)} (${number(count)})`, { value });
-        at(id).replaceChildren(make("option", "all", { value: "" }), ...ordered.map(option));
-        at(id).parentElement.hidden = counts.size < (id === "field" ? 1 : 2);
+        byId(id).replaceChildren(make("option", "all", { value: "" }), ...ordered.map(option));
+        byId(id).parentElement.hidden = counts.size < (id === "field" ? 1 : 2);
       }
-      for (const input of inputs) input.value = get(input.id.slice(prefix.length));
-      byId(section).parentElement.hidden = mine.length === 0;
+      for (const input of inputs) input.value = get(input.id);
+      byId("items").parentElement.hidden = mine.length === 0;
     };
 
     const choose = () => {
@@ -242,17 +263,17 @@
       const wanted = Object.entries(choices)
         .filter(([id]) => get(id))
         .map(([id, of]) => [get(id), of]);
-      const has = (text) => text.toLowerCase().includes(query);
       found = mine.filter(
         (row) =>
-          (!group || row.original.item === group) &&
+          (!group || (row.original.item === group && !row.change)) &&
           (row.similarity ?? 0) >= least &&
           (row.similarity ?? 0) <= most &&
           wanted.every(([value, of]) => of(row).includes(value)) &&
-          (!query || has(row.url) || has(row.title) || has(row.original.url)),
+          (!query || [row.url, row.title, row.original.url].some((text) => isText(text, query))),
       );
-      const [column, direction] = [(get("sort") || sort).replace("-", ""), (get("sort") || sort)[0] === "-" ? -1 : 1];
-      const value = order[column] ?? order.similarity;
+      const sort = get("sort") || "similarity";
+      const [column, direction] = [sort.replace("-", ""), sort[0] === "-" ? -1 : 1];
+      const value = Object.hasOwn(order, column) ? order[column] : order.similarity;
       found.sort((a, b) => direction * compare(value(a), value(b)) || a.created - b.created);
       for (const header of headers) {
         if (header.dataset.column !== column) header.removeAttribute("aria-sort");
@@ -264,12 +285,16 @@
       opener.setAttribute("aria-expanded", "true");
       const cell = make("td", undefined, { colSpan: headers.length + 1, className: "wide-cell" });
       line.after(make("tr", cell));
-      await compared(row, cell, names);
-      more?.(row, cell, mine);
+      await compared(row, cell, namesOf(row));
+      if (command && row.restorable) cell.append(restore(row));
+      if (row.change) return;
+      const group = mine.filter((one) => one.original.item === row.original.item && !one.change).length;
+      const all = () => go(`#run=${run()}&group=${row.original.item}`);
+      if (group > 1) cell.append(button(`Show all ${number(group)} similar to it`, all));
     };
     const toggle = async (opener, row, line) => {
       const isOpen = opener.getAttribute("aria-expanded") === "true";
-      set("open", isOpen ? "" : row.key);
+      remember("open", isOpen ? "" : row.key);
       if (!isOpen) return open(opener, row, line);
       opener.setAttribute("aria-expanded", "false");
       line.nextSibling.remove();
@@ -277,7 +302,7 @@
     const drawn = (row) => {
       const line = make("tr");
       const first = make("td", undefined, { className: "opener" });
-      if (prefix === "" || row.detail >= 0) {
+      if (!row.change || row.detail >= 0) {
         const opener = button("Compare", () => toggle(opener, row, line));
         opener.setAttribute("aria-expanded", "false");
         const name = (row.title || row.url).slice(0, 200);
@@ -293,62 +318,65 @@
       return line;
     };
 
-    const draw = (shown = size()) => {
+    const draw = (shown = SIZE) => {
       const opened = found.findIndex((row) => row.key === get("open"));
       const asked = (Number(get("page")) || 1) - 1;
       const last = Math.max(0, Math.ceil(found.length / shown) - 1);
       const page = Math.min(last, Math.max(0, asked));
       const start = page * shown;
       const part = found.slice(start, start + shown);
-      at("body").replaceChildren(...part.map(drawn));
+      byId("body").replaceChildren(...part.map(drawn));
       if (opened >= start && opened < start + part.length) {
-        const line = at("body").children[opened - start];
+        const line = byId("body").children[opened - start];
         const opener = line.querySelector("button");
         if (opener) open(opener, found[opened], line);
       }
-      at("place").textContent = found.length ? `${number(start + 1)} to ${number(start + part.length)}` : "";
+      byId("place").textContent = found.length ? `${number(start + 1)} to ${number(start + part.length)}` : "";
       const total = mine.length + left();
-      const all = `${number(total)} ${thing}${total === 1 ? "" : "s"}`;
+      const all = `${number(total)} row${total === 1 ? "" : "s"}`;
       const group = get("group") && found.length ? `, similar to ${found[0].original.url}` : "";
       const some = `${number(found.length)} of ${all}${group}`;
-      const printed = shown > size() && part.length < found.length + left() ? `, of which ${number(part.length)} are printed` : "";
-      at("shown").textContent = `${found.length === mine.length ? all : some}${printed}`;
-      at("back").disabled = page === 0;
-      at("next").disabled = page === last;
+      const printed = shown > SIZE && part.length < found.length + left() ? `, of which ${number(part.length)} are printed` : "";
+      byId("shown").textContent = `${found.length === mine.length ? all : some}${printed}`;
+      byId("back").disabled = page === 0;
+      byId("next").disabled = page === last;
     };
     const show = () => {
-      set("page", "");
-      set("open", "");
+      for (const name of ["page", "open"]) remember(name, "");
       choose();
       draw();
     };
 
     const turn = (step) => {
       const page = Math.max(1, (Number(get("page")) || 1) + step);
-      set("page", page > 1 ? String(page) : "");
-      set("open", "");
+      remember("page", page > 1 ? String(page) : "");
+      remember("open", "");
       draw();
-      byId(`${prefix}table`).scrollIntoView();
+      byId("table").scrollIntoView();
     };
-    at("back").addEventListener("click", () => turn(-1));
-    at("next").addEventListener("click", () => turn(1));
+    byId("back").addEventListener("click", () => turn(-1));
+    byId("next").addEventListener("click", () => turn(1));
     for (const header of headers) {
       header.firstElementChild.addEventListener("click", () => {
         const { column } = header.dataset;
-        const next = (get("sort") || sort) === column ? `-${column}` : column;
-        set("sort", next === sort ? "" : next);
+        const next = (get("sort") || "similarity") === column ? `-${column}` : column;
+        remember("sort", next === "similarity" ? "" : next);
         show();
       });
     }
     let waiting = 0;
-    byId(`${prefix}filters`).addEventListener("input", () => {
+    byId("filters").addEventListener("input", () => {
       clearTimeout(waiting);
       waiting = setTimeout(() => {
-        for (const input of inputs) set(input.id.slice(prefix.length), input.value);
+        for (const input of inputs) remember(input.id, input.value);
         show();
       }, 150);
     });
-    addEventListener("beforeprint", () => draw(Math.max(size(), Math.min(PRINTED, found.length))));
+    byId("all").addEventListener("click", () => {
+      for (const name of [...inputs.map((input) => input.id), "group", "page", "open"]) remember(name, "");
+      load();
+    });
+    addEventListener("beforeprint", () => draw(Math.max(SIZE, Math.min(PRINTED, found.length))));
     addEventListener("afterprint", () => draw());
     return {
       load: () => {
@@ -356,80 +384,15 @@
         choose();
         // A link to a row leads to its page.
         const opened = found.findIndex((row) => row.key === get("open"));
-        if (opened >= 0 && !get("page")) set("page", String(Math.floor(opened / size()) + 1));
+        if (opened >= 0 && !get("page")) remember("page", String(Math.floor(opened / SIZE) + 1));
         draw();
       },
-      clear: () => {
-        for (const input of inputs) set(input.id.slice(prefix.length), "");
-        for (const name of ["group", "page", "open"]) set(name, "");
-      },
       add: (rest) => {
-        rows = rows.concat(rest[kind]);
+        rows = rows.concat(rest);
       },
     };
   };
-
-  // Both tables
-
-  const tables = [];
-  if (byId("table"))
-    tables.push(
-    makeTable({
-      prefix: "",
-      section: "decisions",
-      rows: first.rows,
-      thing: "decision",
-      sort: "similarity",
-      choices: {
-        status: (row) => [row.status],
-        how: (row) => (row.how ? [row.how] : []),
-        site: (row) => [row.site],
-        field: (row) => row.fields.map(([name]) => name),
-      },
-      cells: (row) => [
-        ["Item", titled(row.title, row.url), "url"],
-        ["Similar to", titled(row.original.title, row.original.url), "url"],
-        ["Similarity", similarity(row)],
-        ["Differs in", values(row), "values"],
-        ["Seen", time(row.created)],
-        ["Status", status(row), "status"],
-      ],
-      names: ["Stored item", "This item"],
-      more: (row, cell, mine) => {
-        if (command && row.restorable) cell.append(restore(row));
-        const group = mine.filter((one) => one.original.item === row.original.item).length;
-        const all = () => go(`#run=${run()}&group=${row.original.item}`);
-        if (group > 1) cell.append(button(`Show all ${number(group)} similar to it`, all));
-      },
-    }),
-    );
-  if (byId("changes-table"))
-    tables.push(
-      makeTable({
-        prefix: "changes-",
-        section: "changed",
-        rows: first.changes,
-        thing: "change",
-        sort: "similarity",
-        choices: {
-          status: (row) => [row.status],
-          field: (row) => row.fields.map(([name]) => name),
-        },
-        cells: (row) => [
-          ["Status", row.status],
-          ["Item", titled(row.title, row.url), "url"],
-          ["Old and new values", moved(row), "values"],
-          ["Similarity", similarity(row)],
-          ["Seen", time(row.created)],
-        ],
-        names: ["Before", "Now"],
-      }),
-    );
-  function moved(row) {
-    const made = values(row);
-    if (row.how) made.prepend(make("div", make("bdi", row.how)));
-    return made;
-  }
+  const table = byId("table") && makeTable();
 
   const load = () => {
     if (location.hash === "" || location.hash.includes("=")) state = new URLSearchParams(location.hash.slice(1));
@@ -438,18 +401,16 @@
       picker.value = run();
       for (const view of document.querySelectorAll("[data-run]")) view.hidden = view.dataset.run !== run();
     }
-    if (byId("size")) byId("size").value = state.get("size") === "100" ? "100" : "50";
-    for (const one of tables) one.load();
+    table?.load();
     for (const one of document.querySelectorAll("#contents a"))
       one.parentElement.hidden = byId(one.hash.slice(1)).offsetHeight === 0;
   };
   const go = (fragment) => {
     history.pushState(null, "", fragment);
     load();
-    const target = byId(fragment.includes("changes-") ? "changed" : "decisions");
     if (!fragment.includes("&")) return scrollTo(0, 0);
-    target.scrollIntoView();
-    target.focus();
+    byId("items").scrollIntoView();
+    byId("items").focus();
   };
   for (const one of document.querySelectorAll("a.show[href*='=']"))
     one.addEventListener("click", (event) => {
@@ -462,22 +423,13 @@
     history.pushState(null, "", `#run=${picker.value}`);
     load();
   });
-  byId("size")?.addEventListener("change", () => {
-    remember("size", byId("size").value === "100" ? "100" : "");
-    for (const name of ["page", "changes-page"]) remember(name, "");
-    load();
-  });
-  byId("all")?.addEventListener("click", () => {
-    tables[0].clear();
-    load();
-  });
   addEventListener("popstate", load);
   if (NARROW.matches) for (const one of document.querySelectorAll("details.filters")) one.open = false;
   load();
   if (byId("rows"))
     unpack("rows").then((rest) => {
-      first.left = { rows: {}, changes: {} };
-      for (const one of tables) one.add(rest);
+      first.left = {};
+      table.add(rest);
       load();
     });
 })();
