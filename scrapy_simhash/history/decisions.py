@@ -55,13 +55,16 @@ def _select(table: FromClause, stored: FromClause, **own: ColumnElement[Any]) ->
     return select(*(column.label(name) for name, column in columns.items()))
 
 
+# A copy names where its original was met in its visit; a change and a move, where they were before.
+_met_at = case((sql.drops.status.in_(("changed", "moved")), None), else_=sql.drops.original)
+
 #: What a record of a duplicate is made of.
 select_dropped = _select(
     schema.sightings,
     schema.claims,
     differs=literal(""),
-    original_page=_short(func.coalesce(url_of(schema.claims), sql.drops.original)),
-    original_key=_short(func.coalesce(sql.claims.key, sql.drops.original)),
+    original_page=_short(func.coalesce(_met_at, url_of(schema.claims), sql.drops.original)),
+    original_key=_short(func.coalesce(_met_at, sql.claims.key, sql.drops.original)),
     origin=sql.drops.origin,
     is_orphan=is_orphan(),
     has_item=sql.drops.item.is_not(None),

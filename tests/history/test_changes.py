@@ -13,6 +13,7 @@ from stored import changed, store
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.changes import read_changes
+from scrapy_simhash.history.decisions import read_decisions
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.page import read_page
 from scrapy_simhash.history.record import STATUSES, Record
@@ -187,6 +188,13 @@ def test_a_new_item_beside_a_similar_one_was_nowhere_before(db) -> None:
     visit(db, first)
     (new,) = told(visit(db, first | {"3": (1, {"price": "90 EUR"})}))
     assert (new.status, new.formerly, new.fields) == ("new", None, {})
+
+
+def test_the_original_of_a_copy_is_where_its_visit_has_met_it(db) -> None:
+    for pages in ({"old": 1}, {"now": 1, "old": 1}):
+        namespace = visit(db, pages, known="pass")
+    ((copy,),) = read_decisions(namespace, read_selection(namespace, runs=[2]), kept=False)
+    assert (copy.url, copy.original) == ("http://a.test/old", "http://a.test/now")
 
 
 def test_what_a_run_had_stored_that_crashed_is_no_change(db) -> None:
