@@ -22,13 +22,13 @@ from scrapy_simhash.corpus.apart import Similar, are_apart, not_apart
 from scrapy_simhash.corpus.candidates import Candidates, KeptByKey
 from scrapy_simhash.corpus.copies import CorpusCopies
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import Sketches
+from scrapy_simhash.corpus.sketches import APART, Sketches
 from scrapy_simhash.index.apart import MANY
 from scrapy_simhash.index.decide import TEXTS, decide, sharing_sites
 from scrapy_simhash.index.rule import compare
 from scrapy_simhash.index.verdict import ClaimRow, Match
 from scrapy_simhash.index.visits import may_be_one_site
-from scrapy_simhash.item.urls import site
+from scrapy_simhash.item.urls import site, view_of
 from scrapy_simhash.simhash.measure import hamming
 
 #: The number of documents whose pairs are compared in one call of the core.
@@ -138,7 +138,8 @@ class _Greedy:
         hashes = rows["hashes"]
         union = hashes[one] + hashes[other] - made[:, 0]
         # Equal sets of shingles may stand in another order, then numbers count.
-        surely = is_plain * np.where(are_equal, 2, made[:, 1] * (made[:, 0] < union))
+        is_copy = (made[:, 1] < APART) & (made[:, 0] < union)
+        surely = is_plain * np.where(are_equal, 2, made[:, 1] * is_copy)
         found = zip(pairs.tolist(), made[:, 0].tolist(), surely.tolist(), strict=True)
         self._compared = {(a, b): (shared, sure) for (a, b), shared, sure in found}
 
@@ -277,12 +278,26 @@ class _Greedy:
         elif self._sketches.rows["is_text"][numbers[0]]:
             # They differ in their texts only, of which no more are compared.
             least = sorted((similarity or 0.0 for _, similarity in similar), reverse=True)[:TEXTS]
-            return [one for one in similar if (one[1] or 0.0) >= least[-1]]
+            similar = [one for one in similar if (one[1] or 0.0) >= least[-1]]
+            numbers = self._numbers[[place, *(other for other, _ in similar)]]
+            apart = self._replace_passages(row.url, numbers)
         elif any(map(self._site(place).__ne__, map(self._site, others))):
             return similar  # a document of a different site may show that, too
         else:
             apart = are_apart(row, list(map(self._row, others)))
         return not_apart(similar, self._sketches, numbers, apart, self._plan.rule.limit)
+
+    def _replace_passages(self, url: str, numbers: NDArray[np.uint32]) -> NDArray[np.bool_]:
+        """Whether others surely have a passage in place of one of the first, which is a text."""
+        others = numbers[1:]
+        if native.core is None:
+            return np.zeros(len(others), np.bool_)
+        found = self._sketches.compare(np.full(len(others), numbers[0]), others, self._least)
+        urls = map(self._sketches.url, others.tolist())
+        are_views = [view_of(url, other) is not None for other in urls]
+        apart: NDArray[np.bool_] = (found[:, 1] == APART) & ~np.array(are_views)
+        apart &= self._sketches.rows["is_text"][others]
+        return apart
 
     def _match(self, place: int, row: ClaimRow, other: int, jaccard: float | None) -> Match:
         numbers = self._numbers[[place, other]].tolist()

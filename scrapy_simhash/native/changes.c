@@ -29,6 +29,12 @@ typedef struct {
     uint32_t mask, distinct;
 } Pairs;
 
+static double weight_of(const Words *words, Py_ssize_t at)
+{
+    uint32_t start = words->starts[at];
+    return words->ends[at] - start == 1 && (words->points[start] & (ALONE - 1)) > 0x7F ? 0.5 : 1;
+}
+
 /* Split the characters in a room into words. Returns -1 if they have to be normalised. */
 static int read_words(Words *words, Py_ssize_t length, const Py_buffer *table, int normalised)
 {
@@ -55,7 +61,7 @@ static int read_words(Words *words, Py_ssize_t length, const Py_buffer *table, i
         words->starts[words->count] = (uint32_t)(start - words->points);
         words->ends[words->count] = (uint32_t)(at - words->points);
         words->hashes[words->count++] = hash;
-        words->words += at - start == 1 && (*start & (ALONE - 1)) > 0x7F ? 0.5 : 1;
+        words->words += weight_of(words, words->count - 1);
     }
     return 0;
 }
@@ -218,9 +224,15 @@ static int add_change(Bytes *changes, const Words *new, const Words *old, Range 
 static int find_changes(const Words *new, const Words *old, const Pairs *pairs, Bytes *changes)
 {
     Py_ssize_t count = new->count ? new->count - 1 : 0, start = -1, end = 0;
+    Py_ssize_t most = new->count < old->count ? new->count : old->count, same = 0, last = 0;
 
+    /* The pairs with which both texts begin and end need not be looked up. */
+    while (same < most && are_equal(new, same, old, same))
+        same++;
+    while (last < most && are_equal(new, count - last, old, old->count - 1 - last))
+        last++;
     for (Py_ssize_t at = 0; at <= count; at++) {
-        if (at < count && find_pair(pairs, new, at))
+        if (at < count && (at + 1 < same || at > count - last || find_pair(pairs, new, at)))
             continue;
         if (start >= 0 && (at == count || at - end >= CHANCE)) {
             Py_ssize_t before = start - 1, after = end + 1 < new->count ? end : -1;
@@ -316,10 +328,40 @@ static int may_be_reference(const Words *words, Py_ssize_t at)
     return words->ends[at] - words->starts[at] >= REFERENCE && may_be_number(words, at);
 }
 
+/* Whether there is no number in some words, or beside them. */
+static int is_far_from_numbers(const Words *words, Range range)
+{
+    for (Py_ssize_t at = range.from - 1; at <= range.to; at++)
+        if (may_be_number(words, at))
+            return 0;
+    return 1;
+}
+
+static double count_words(const Words *words, Range range)
+{
+    double count = 0;
+    for (Py_ssize_t at = range.from; at < range.to; at++)
+        count += weight_of(words, at);
+    return count;
+}
+
+/* 3 if the changes surely replace a passage, and none touches a number; else 0. */
+static int are_apart(const Words words[2], const Change *changes, size_t count, double least)
+{
+    int replaces = 0;
+    for (const Change *change = changes; change < changes + count; change++) {
+        if (!is_far_from_numbers(words, change->new) || !is_far_from_numbers(words + 1, change->old))
+            return 0;
+        replaces |= count_words(words, change->new) >= least &&
+                    count_words(words + 1, change->old) >= least;
+    }
+    return replaces ? 3 : 0;
+}
+
 /* Whether the changes surely replace no passage and no reference and rename nothing, and, then 2,
- * have no number: methods of features.changes.Changes. Here ideographs are words, and exchanges the same
- * if their first words are. */
-static int are_harmless(const Words words[2], const Bytes *found)
+ * have no number; or, then 3, surely replace a passage: methods of features.changes.Changes. Here
+ * ideographs are words, and exchanges the same if their first words are. */
+static int judge_changes(const Words words[2], const Bytes *found)
 {
     const Change *changes = (const Change *)(const void *)found->at;
     size_t count = found->used / sizeof *changes;
@@ -350,7 +392,9 @@ static int are_harmless(const Words words[2], const Bytes *found)
                         are_equal(words, was.from, words, new.from) &&
                         are_equal(words + 1, stood.from, words + 1, old.from);
         }
-        if ((mine >= least && theirs >= least) || repeated == REPEATED || at == MOST_CHANGES)
+        if (mine >= least && theirs >= least)
+            return are_apart(words, changes, count, least);
+        if (repeated == REPEATED || at == MOST_CHANGES)
             return 0;
     }
     return result;
@@ -361,27 +405,22 @@ static int is_part(int64_t from, int64_t size, const Py_buffer *of)
     return from >= 0 && size >= 0 && from <= of->len && size <= of->len - from;
 }
 
-/* What are_harmless tells of two of the texts; -1 without memory. */
-static int are_copies(At texts, const int64_t starts[2], const int64_t sizes[2],
-                      const Py_buffer *table)
+/* Read one of the texts; returns 1 if it has to be normalised, -1 without memory. */
+static int read_text(Words *words, At at, int64_t size, const Py_buffer *table)
 {
-    Words words[2] = {{.count = 0}, {.count = 0}};
-    Bytes changes = {0};
-    int result = 1;
+    free(words->room.hashes);
+    *words = (Words){.count = 0};
+    if (!take_room(&words->room, (Py_ssize_t)size))
+        return -1;
+    return read_words(words, read_characters(at, at + size, words->room.points), table, 0) != 0;
+}
 
-    for (int text = 0; text < 2 && result > 0; text++) {
-        At at = texts + starts[text];
-        Room *room = &words[text].room;
-        if (!take_room(room, (Py_ssize_t)sizes[text]))
-            result = -1;
-        else if (read_words(&words[text], read_characters(at, at + sizes[text], room->points), table, 0))
-            result = 0;
-    }
-    if (result > 0)
-        result = compare_words(words, &changes) ? -1 : are_harmless(words, &changes);
+/* What judge_changes tells of two texts that were read; -1 without memory. */
+static int judge_texts(const Words words[2])
+{
+    Bytes changes = {0};
+    int result = compare_words(words, &changes) ? -1 : judge_changes(words, &changes);
     free(changes.at);
-    free(words[0].room.hashes);
-    free(words[1].room.hashes);
     return result;
 }
 
@@ -399,7 +438,9 @@ PyObject *core_compare(PyObject *Py_UNUSED(module), PyObject *arguments)
     else
         PyErr_SetString(PyExc_ValueError, "not a fold table or a similarity");
     char *next = made ? PyBytes_AsString(made) : NULL;
-    int64_t found[2] = {0, 0};
+    int64_t found[2] = {0, 0}, last[2] = {-1, -1};
+    Words words[2] = {{.count = 0}, {.count = 0}};
+    int unread[2] = {0, 0};
     PyThreadState *others = PyEval_SaveThread();
     for (Py_ssize_t at = 0; made && at < count && found[1] >= 0; at++, next += sizeof found) {
         int64_t of[8]; /* where both begin, and their bytes: of the shingles, then of the texts */
@@ -414,10 +455,23 @@ PyObject *core_compare(PyObject *Py_UNUSED(module), PyObject *arguments)
         if (found[1] == -2)
             break;
         found[0] = count_common(&sets[0], &sets[1], least);
-        found[1] = found[0] < 0 ? 0 : are_copies(texts.buf, of + 4, of + 6, &table);
+        found[1] = 0;
+        if (found[0] >= 0) {
+            /* One document is often compared with many. */
+            if (of[4] != last[0] || of[6] != last[1])
+                unread[0] = read_text(&words[0], (At)texts.buf + of[4], of[6], &table);
+            last[0] = of[4], last[1] = of[6];
+            unread[1] = read_text(&words[1], (At)texts.buf + of[5], of[7], &table);
+            if (unread[0] < 0 || unread[1] < 0)
+                found[1] = -1;
+            else if (!unread[0] && !unread[1])
+                found[1] = judge_texts(words);
+        }
         memcpy(next, found, sizeof found);
     }
     PyEval_RestoreThread(others);
+    free(words[0].room.hashes);
+    free(words[1].room.hashes);
     if (found[1] < 0) {
         Py_CLEAR(made);
         PyErr_SetString(found[1] == -1 ? PyExc_MemoryError : PyExc_ValueError, "places");
