@@ -28,6 +28,7 @@ from duplicate_pages import (
     one_site,
     page,
     raw_title,
+    single,
     stored,
     terms_of,
     thing,
@@ -148,6 +149,18 @@ ON_ONE_SITE = {
         {"title": "The Gazette", "file_urls": "/2024/b.pdf?token=1", "text": TEXT},
     ),
     "The same text under a different headline": one_site(STORY, STORY | {"title": "The flood"}),
+    "A copy in a file, whose name is its title": one_site(
+        STORY, STORY | {"title": "README.md"}, to=f"{ONE}/blob/README.md"
+    ),
+    "A second file with the same text, whose name is its title": Case(
+        [
+            {
+                f"{ONE}/{name}": page(thing(**STORY | {"title": name}))
+                for name in ("may.txt", "june.txt")
+            }
+        ],
+        read=single,
+    ),
     "A meeting of another month with the same agenda": one_site(
         {"committee": "Planning", "date": "12 May", "text": TEXT},
         {"committee": "Planning", "date": "9 June", "text": TEXT},

@@ -25,7 +25,7 @@ PARTS: dict[str, tuple[str, Any]] = {
     "files": ("item.folding:file_of", lambda *_: ""),
     "rows": ("text.page_facts:PageFacts.rows", {}),
     "times": ("text.page_facts:_time", lambda *_: ""),
-    "days": ("text.page_facts:_days_and_prices", _nothing),
+    "price alone": ("text.page_facts:_price", lambda *_: dict[str, str]()),
     "json-ld": ("text.page_facts:_json_properties", _nothing),
     "microdata": ("text.page_facts:_microdata", _nothing),
     "site names": ("text.titles:_without_site", lambda title, domain: title),

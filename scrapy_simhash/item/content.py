@@ -11,22 +11,15 @@ from scrapy_simhash.item.columns import collect, select
 from scrapy_simhash.item.declared import is_canonical, published_first
 from scrapy_simhash.item.digest import digest_of, is_hash_of, without_place
 from scrapy_simhash.item.evidence import Evidence
-from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.facts import FILE_NAME, Facts
 from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup, is_more
 from scrapy_simhash.item.keys import untracked
-from scrapy_simhash.item.links import file_of, links_elsewhere
+from scrapy_simhash.item.links import file_of, is_file_name, links_elsewhere
 from scrapy_simhash.item.names import Name, is_inside, name_of
 from scrapy_simhash.item.prose import GLANCE, MIN_PROSE, is_prose
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.times import is_moment, is_relative, is_within
-from scrapy_simhash.item.urls import (
-    is_in_url,
-    is_page_url,
-    is_url,
-    own_url,
-    same_site,
-    site,
-)
+from scrapy_simhash.item.urls import is_in_url, is_page_url, is_url, own_url, same_site, site
 from scrapy_simhash.item.values import SHOWN, Printed, flat, is_missing, read_fields
 
 # Seconds by which clocks may differ.
@@ -263,8 +256,16 @@ class _FieldReader:
                 self.add_fact(path, value)
 
     def drop_ids_of(self, url: str) -> None:
-        """Drop ids that the URL has, and hashes of the URL of the item or its page."""
+        """Drop ids that the URL has, and hashes of the URL of the item or its page.
+
+        A title that is the name of the URL's file counts only beside another one.
+        """
         for name, value in [*self.kept.items()]:
+            if "title" in name_of(name).marks and is_file_name(value, url):
+                for values in (self.facts, self.shown):
+                    if name in values:
+                        values[FILE_NAME] = values.pop(name)
+                continue
             least = name_of(name).shortest_id if type(value) in (int, str) else 0
             is_in = least and len(str(value)) >= least and is_in_url(str(value), url)
             if is_in or is_hash_of(value, (url, self.page_url)):

@@ -35,6 +35,8 @@ Values = dict[str, tuple[str | None, str | None]]
 PAGE = "page:"
 #: The prefix of the names of facts that come from rows of a page.
 ROW = f"{PAGE}value."
+#: The name of the fact that holds a title that is the name of a file.
+FILE_NAME = f"{PAGE}file"
 
 #: What keeps apart two texts in which different numbers stand in one place.
 NUMBERS_OF_TEXT = "(numbers)"

@@ -84,6 +84,15 @@ def file_of(name: Name, url: str) -> str:
     return ""
 
 
+def is_file_name(value: Any, url: str) -> bool:
+    """Whether a value is the name of a file with which the path of a URL ends.
+
+    >>> is_file_name("README.md", "https://git.example/harbour/crane/blob/main/README.md")
+    True
+    """
+    return type(value) is str and "." in value and unquote(last_part(url)) == value
+
+
 def unsigned(urls: Sequence[str]) -> Sequence[str]:
     """Presigned URLs without their signatures and expiry times; other URLs as they are.
 

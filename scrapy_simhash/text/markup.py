@@ -47,7 +47,7 @@ META = {
 }
 #: The names of all facts of a page.
 PAGE_FACTS = (
-    *("page:title", "page:heading", "page:time", "page:day"),
+    *("page:title", "page:heading", "page:time"),
     *dict.fromkeys([*PROPERTIES.values(), *META.values()]),
 )
 _NAMES = b"".join(name.encode() + b"\0" for name in META)

@@ -23,9 +23,7 @@ from lxml.html import HtmlElement
 
 from scrapy_simhash.item.facts import ROW
 from scrapy_simhash.item.numbers import amount
-from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.state_values import state_of
-from scrapy_simhash.item.times import may_be_date, read_date
 from scrapy_simhash.text import markup as marked
 from scrapy_simhash.text.blocks import BOILERPLATE, marking_of, tree_core
 from scrapy_simhash.text.markup import PROPERTIES, Markup, read_markup, short, text_of
@@ -43,9 +41,9 @@ _JSON_OBJECTS = 64
 _READ_ROWS = 256
 _LABEL_LENGTH = 40
 _VALUE_LENGTH = 80
-# Elements behind the heading in which a day or a price may stand alone.
+# Elements behind the heading in which a price may stand alone.
 _BEHIND = 100
-# Characters of such a day or price.
+# Characters of such a price.
 _ALONE_LENGTH = 64
 
 _DATES = {"page:datePublished", "page:datePosted", "page:startDate"}
@@ -76,8 +74,8 @@ def page_facts(root: HtmlElement) -> dict[str, Any]:
       else in microdata, or else in a meta element;
     - "page:datePosted", "page:identifier", "page:addressLocality" likewise, as of job ads;
     - "page:time", the first time beside the heading, if none of the dates is known;
-    - "page:day" if there is no such time either, and "page:price": the first day, and the first
-      amount, that is the whole text of one of the first hundred elements behind the heading;
+    - "page:price" otherwise: the first amount that is the whole text of one of the first hundred
+      elements behind the heading;
     - "page:value.Colour" and so on: the values of rows of two short cells, in tables and in
       definition lists, by their labels; a list, if several rows have one label.
 
@@ -147,7 +145,7 @@ class PageFacts:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """All facts; see `page_facts`."""
-        metas, (_, heading, title) = self._markup.metas, self.titles
+        metas, (element, heading, title) = self._markup.metas, self.titles
         facts = {"page:title": title, "page:heading": heading}
         facts = {name: value for name, value in facts.items() if value}
         for name, value in (
@@ -157,13 +155,11 @@ class PageFacts:
         ):
             if name not in facts and (normalised := _normalised(name, value)):
                 facts[name] = normalised
-        has_time = not _DATES.isdisjoint(facts)
-        if not has_time and (time := _time(self._markup.times, self._surroundings)):
-            facts["page:time"], has_time = time, True
-        if self.titles.element is not None and not (has_time and "page:price" in facts):
-            for name, value in _days_and_prices(self.titles.element, self._surroundings):
-                if not (has_time and name == "page:day"):
-                    facts.setdefault(name, value)
+        is_dated = not _DATES.isdisjoint(facts)
+        if not is_dated and (time := _time(self._markup.times, self._surroundings)):
+            facts["page:time"] = time
+        if element is not None and "page:price" not in facts:
+            facts |= _price(element, self._surroundings)
         return facts | self.rows
 
 
@@ -211,19 +207,17 @@ def _time(elements: Iterable[HtmlElement], surroundings: Surroundings) -> str:
     return ""
 
 
-def _days_and_prices(heading: HtmlElement, surroundings: Surroundings) -> Iterator[tuple[str, str]]:
-    """Yield the days and prices that are the whole texts of elements behind the heading."""
+def _price(heading: HtmlElement, surroundings: Surroundings) -> dict[str, str]:
+    """The first price that is the whole text of an element behind the heading, if any."""
     for element in _leaves(heading):
         text = element.text
         if not text or len(text) > _ALONE_LENGTH or not _DIGIT.search(text):
             continue
-        folded = short(without_state(text)).casefold()  # without a day of change
-        date = read_date(folded) if may_be_date(folded) else None
-        is_day = date is not None and date.days and date.year
-        if not is_day and amount(folded, expected=False) is None:
-            continue
-        if _is_about_page(element, surroundings):
-            yield ("page:day" if is_day else "page:price"), short(text)
+        price = short(text)
+        is_price = amount(price.casefold(), expected=False) is not None
+        if is_price and _is_about_page(element, surroundings):
+            return {"page:price": price}
+    return {}
 
 
 def _leaves(heading: HtmlElement) -> list[HtmlElement]:

@@ -85,5 +85,5 @@ def test_decided_again_at_the_present_similarity_all_is_as_the_index_said(rows, 
 
 def test_every_fact_of_a_page_is_known_by_its_name():
     known = {*markup.PROPERTIES.values(), *markup.META.values()}
-    known |= {"page:title", "page:heading", "page:time", "page:day"}
+    known |= {"page:title", "page:heading", "page:time"}
     assert known == set(documents._PAGE_FACTS.values())
