@@ -8,7 +8,7 @@ from itertools import islice
 from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.item.urls import same_site, site
 
-# CorpusCopies of one document and site that the next one is compared with.
+# Copies of one document and site that the next one is compared with.
 _COPIES = 4
 
 #: The slots and keys of a document that many share.
@@ -16,7 +16,7 @@ Keys = Sequence[tuple[int, int]]
 
 
 class CorpusCopies:
-    """CorpusCopies of documents of other sites that have facts: they may turn out to be none.
+    """Copies of documents of other sites that have facts: they may turn out to be none.
 
     Attributes:
         known: of each document, by their sites, the copies with their keys.
