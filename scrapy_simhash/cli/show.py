@@ -26,6 +26,7 @@ from scrapy_simhash.history.selection import Selection
 from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import group_name
+from scrapy_simhash.item.keys import untracked
 from scrapy_simhash.report.difference import difference
 from scrapy_simhash.visible import format_time, iso_time, without_passwords
 
@@ -90,9 +91,10 @@ def _pages(
     project: Project, namespaces: Sequence[NamespaceRow], url: str, options: Namespace
 ) -> list[_Page]:
     """What each namespace has about a page."""
-    identities = {identity_hash(url)}
+    plain = untracked(url)
+    identities = {identity_hash(url), identity_hash(plain)}
     if url.startswith(("http://", "https://")):
-        identities.add(identity_hash(request_fingerprint(Request(url)).hex()))
+        identities.add(identity_hash(request_fingerprint(Request(plain)).hex()))
     scheme = project.settings.scheme
     found = [
         (url, one, read_page(one, url, identities, selected(one, options), scheme))

@@ -120,9 +120,10 @@ def test_show_finds_a_page_by_the_key_of_its_request(call, tmp_path):
     with Index(f"sqlite:///{path}") as index:
         key = fingerprint(Request("http://a.test/?b=1&a=2")).hex()
         index.confirm(index.claim(prose(1), key=key, url="elsewhere"))
-    code, out, _ = call("show", "http://a.test/?a=2&b=1", "--json", "--database", path)
-    assert code == 0
-    assert json.loads(out)["versions"][0]["url"] == "elsewhere"
+    for query in ("a=2&b=1", "a=2&utm_source=rss&b=1"):
+        code, out, _ = call("show", f"http://a.test/?{query}", "--json", "--database", path)
+        assert code == 0
+        assert json.loads(out)["versions"][0]["url"] == "elsewhere"
 
 
 def test_an_unchanged_page_is_no_duplicate_of_itself(call, tmp_path):
