@@ -179,7 +179,7 @@ def _without(
         if claim.id not in left_out:
             kept.append(match(place))
         elif jaccard is None or jaccard >= least:
-            common = left_out[claim.id]
+            common = left_out[claim.id] if rule.known else 0
             others.append((order(claim, jaccard, distance or 0, common), place))
     heapify(others)
     while others:

@@ -42,7 +42,6 @@ Examples, each a second visit; "a: X" means that URL a shows the content X:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -120,7 +119,7 @@ def judge(
         return verdict("changed", before=of_site[0], stores=True, replaces=of_site[:1])
     if last and rule.known == "drop":
         return verdict("copy", stores=False, match=compared[last[0].claim])
-    nearest = _nearest(row, similar)
+    nearest = _nearest(row, similar, rule)
     return verdict("new", stores=True, match=nearest, origin=last[0].origin if last else row.origin)
 
 
@@ -304,13 +303,14 @@ def order(
     return claim.state == State.PENDING, -(jaccard or 0.0), distance, -common, claim.id
 
 
-def _nearest(row: ClaimRow, similar: Sequence[Match]) -> Match | None:
-    """The claim that a new document is nearest to: of equal texts, that with the most facts."""
-    ordered = (
-        (order(match.row, match.jaccard, match.distance, _in_common(row, match.row)), match)
-        for match in similar
-    )
-    return min(ordered, key=itemgetter(0), default=(None, None))[1]
+def _nearest(row: ClaimRow, similar: Sequence[Match], rule: Rule) -> Match | None:
+    """The claim that a new document is nearest to, and may come of: that with the most facts."""
+
+    def place(match: Match) -> tuple[bool, float, int, int, int]:
+        common = _in_common(row, match.row) if rule.known else 0
+        return order(match.row, match.jaccard, match.distance, common)
+
+    return min(similar, key=place, default=None)
 
 
 def _in_common(row: ClaimRow, shown: ClaimRow | Sighting) -> int:

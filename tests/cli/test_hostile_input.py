@@ -244,7 +244,7 @@ def commands(tmp_path):
     [
         ("claims", "fingerprint"),
         ("claims", "created"),
-        ("claims", "url"),
+        ("sightings", "original"),
         ("sightings", "facts"),
         ("sightings", "similarity"),
         ("sightings", "item"),
