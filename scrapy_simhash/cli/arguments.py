@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, _ActionsContainer
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -68,7 +68,7 @@ def add_selection(parser: ArgumentParser, default: str, *, has_site: bool = True
         parser.add_argument("--site", metavar="HOST", type=_site, help=help_)
 
 
-def add_output(parser: ArgumentParser, help_: str | None, *, required: bool = False) -> None:
+def add_output(parser: _ActionsContainer, help_: str | None, *, required: bool = False) -> None:
     """An option for a file to write."""
     parser.add_argument(
         "-o", "--output", type=output_file, required=required, metavar="FILE", help=help_

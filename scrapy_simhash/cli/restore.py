@@ -29,13 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the options of the command."""
     arguments.add_database(parser)
     sinks = parser.add_mutually_exclusive_group()
-    sinks.add_argument(
-        "-o",
-        "--output",
-        type=arguments.output_file,
-        metavar="FILE",
-        help="write to a new FILE, not to standard output",
-    )
+    arguments.add_output(sinks, "write to a new FILE, not to standard output")
     sinks.add_argument(
         "--pipelines",
         metavar="SPIDER",

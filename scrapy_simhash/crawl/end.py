@@ -141,7 +141,7 @@ class CrawlEnd:
             return
         which = "Which" if self.settings.drops else "Which would be left out"
         more = f"{which}, and why: {self._command(f'drops --run {run}')}"
-        # Unchanged items that were left out are not listed.
+        # `drops` does not list unchanged items.
         has_copies = run and stats.get("duplicates")
         logger.info(
             "%s. %s",

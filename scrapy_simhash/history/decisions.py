@@ -55,7 +55,7 @@ def _select(table: FromClause, stored: FromClause, **own: ColumnElement[Any]) ->
     return select(*(column.label(name) for name, column in columns.items()))
 
 
-# A copy names where its original was met in its visit; a change and a move, where they were before.
+# The URL at which the visit met the original of a copy; other statuses keep the former URL there.
 _met_at = case((sql.drops.status.in_(("changed", "moved")), None), else_=sql.drops.original)
 
 #: What a record of a duplicate is made of.

@@ -56,7 +56,7 @@ class Apart:
                 self._signs[sign].append(number)
 
     def of(self, number: int, near: Sequence[ClaimRow]) -> dict[int, int]:
-        """The claims that are apart from a document, with how many facts they have in common.
+        """The claims that are apart from a document, with the number of facts in common.
 
         `near` are those it would be compared with. None are, if some of these are on other sites:
         then all count that show that the text is shared.

@@ -299,12 +299,12 @@ def preference(match: Match) -> tuple[bool, float, int, int, int]:
 def order(
     claim: ClaimRow, jaccard: float | None, distance: int, common: int
 ) -> tuple[bool, float, int, int, int]:
-    """Orders claims as :func:`preference` orders matches, those with facts in common first."""
+    """Sort key of a claim, see :func:`preference`; ties go to more facts in common."""
     return claim.state == State.PENDING, -(jaccard or 0.0), distance, -common, claim.id
 
 
 def _nearest(row: ClaimRow, similar: Sequence[Match], rule: Rule) -> Match | None:
-    """The claim that a new document is nearest to, and may come of: that with the most facts."""
+    """The most similar claim; of equally similar ones, that with the most facts in common."""
 
     def place(match: Match) -> tuple[bool, float, int, int, int]:
         common = _in_common(row, match.row) if rule.known else 0
@@ -314,7 +314,7 @@ def _nearest(row: ClaimRow, similar: Sequence[Match], rule: Rule) -> Match | Non
 
 
 def _in_common(row: ClaimRow, shown: ClaimRow | Sighting) -> int:
-    """How many facts a document has in common with what was shown earlier."""
+    """The number of facts that a document shares with a claim or a sighting."""
     facts, others = (Facts.unpack(each.facts or b"").known for each in (row, shown))
     return len(facts & others)
 

@@ -258,7 +258,7 @@ class _FieldReader:
     def drop_ids_of(self, url: str) -> None:
         """Drop ids that the URL has, and hashes of the URL of the item or its page.
 
-        A title that is the name of the URL's file counts only beside another one.
+        A title that equals the file name in the URL is compared with other file names only.
         """
         for name, value in [*self.kept.items()]:
             if "title" in name_of(name).marks and is_file_name(value, url):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-#: Query parameters that tell who follows a link, or from where, and nothing of the page.
+#: Tracking parameters and session ids, which do not select the page.
 TRACKING = (
     r"(?:utm_\w+|fbclid|gclid|mc_[ce]id|phpsessid|jsessionid|session_?id)=|s(?:id)?=[0-9a-f]{16,}$"
 )
@@ -15,7 +15,7 @@ UNIDENTIFIED = "item:"
 
 
 def untracked(url: str) -> str:
-    """A URL without the parameters that follow its readers: it leads to the same item.
+    """A URL without tracking parameters and session ids.
 
     >>> untracked("https://example.com/news/7?utm_source=rss&page=2#top")
     'https://example.com/news/7?page=2#top'

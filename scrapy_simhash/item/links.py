@@ -90,7 +90,7 @@ def is_file_name(value: Any, url: str) -> bool:
     >>> is_file_name("README.md", "https://git.example/harbour/crane/blob/main/README.md")
     True
     """
-    return type(value) is str and "." in value and unquote(last_part(url)) == value
+    return type(value) is str and "." in value and last_part(url) == value
 
 
 def unsigned(urls: Sequence[str]) -> Sequence[str]:

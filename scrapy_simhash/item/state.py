@@ -80,7 +80,7 @@ _ONLINE_BEHIND = re.compile(rf"(?i: (?:(?:are|sind) )?(?:{pattern('online')})(?!
 # A word with a capital, as in "iPhone 12".
 _NAME = re.compile(r"(?<!\w)(?=[^\WA-Z]*[A-Z])\w++ $")
 _UNITS = phrases("units")
-# From a number to the last one of "2 days and 3 hours".
+# The rest of a compound duration such as "2 days and 3 hours", up to its last number.
 _FURTHER = re.compile(
     rf"(?: ?(?:{pattern('units')})[.,]*(?: (?:and|und|et|y|e|и))? ?[0-9]{{1,3}}"
     rf"(?= ?(?:{pattern('units')})(?!\w)))+",

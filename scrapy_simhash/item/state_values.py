@@ -90,7 +90,7 @@ def _is_stock(text: str, is_date: bool) -> bool:
 
 
 def _is_left(text: str, is_date: bool) -> bool:
-    """Whether a value is how much time is left."""
+    """Whether a value is a remaining time."""
     return is_span(text) or _is_count(text, is_date)
 
 

@@ -242,7 +242,7 @@ def is_relative(value: Any, *, dated: bool) -> bool:
 
 
 def is_span(text: str) -> bool:
-    """Whether a folded text is nothing but a length of time, as in "2 days 3 hours", "02:15:00"."""
+    """Whether a folded text is a duration, such as "2 days 3 hours" or "02:15:00"."""
     return len(text) <= _LONGEST_DATE and _SPAN_OR_CLOCK.fullmatch(text) is not None
 
 
