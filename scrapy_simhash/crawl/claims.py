@@ -12,6 +12,7 @@ from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy
 from scrapy_simhash.crawl.tracking import STALLED, TrackedItem
 from scrapy_simhash.crawl.worker import Worker, wait
 from scrapy_simhash.index.verdict import Document, Verdict
+from scrapy_simhash.index.words import Ending
 
 logger = logging.getLogger(__name__)
 
@@ -97,10 +98,14 @@ class Claims:
         return None
 
     def settle(self, tracked: TrackedItem, stored: bool) -> None:
-        """Confirm or release the claim of an item, if it has one."""
+        """Count how an item ended, and confirm or release its claim, if it has one."""
         self._last_outcome = time.monotonic()
         verdict, namespace = tracked.verdict, tracked.page.namespace
-        if verdict is None or (claim := verdict.claim) is None:
+        if verdict is None:
+            return
+        end: Ending = "stored" if stored else "dropped by later pipelines or feeds"
+        self.stats.count_item(verdict, "left out" if tracked.is_left_out else end)
+        if (claim := verdict.claim) is None:
             return
         # A new file of the database gives the numbers again.
         if self._open.get((namespace, claim.id)) is tracked:

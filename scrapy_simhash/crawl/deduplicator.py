@@ -155,9 +155,7 @@ class Deduplicator:
         drop: NearDuplicateItem | None = None
         with self._errors:
             drop = await self._check(tracked, snapshot)
-        verdict = tracked.verdict
-        if verdict is not None:
-            self._stats.count_item(verdict, stored=drop is None)
+        verdict, tracked.is_left_out = tracked.verdict, drop is not None
         tracked.page.note_copy(drop is not None and verdict is not None and verdict.kind != "same")
         if drop is not None:
             raise drop

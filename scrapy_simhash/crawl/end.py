@@ -145,7 +145,7 @@ class CrawlEnd:
         has_copies = run and stats.get("duplicates")
         logger.info(
             "%s. %s",
-            items_in_words(stats.stored, stats.left_out),
+            items_in_words(stats.ended),
             more if has_copies else f"More: {self._command('stats')}",
         )
         if (repeated := stats.get("duplicates/same_site")) > max(_REPEATED, checked / 2):

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
@@ -21,6 +21,7 @@ from scrapy_simhash.crawl.connection import Figures
 from scrapy_simhash.crawl.scrapy_internals import close_crawl
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable
 from scrapy_simhash.index.verdict import Match, Verdict
+from scrapy_simhash.index.words import Ending
 from scrapy_simhash.item.facts import OTHERS
 from scrapy_simhash.item.prose import MIN_PROSE
 from scrapy_simhash.item.urls import same_site
@@ -60,9 +61,8 @@ class CrawlStats:
         self._has_failed = False
         self._spent: defaultdict[str, float] = defaultdict(float)
         self._known: defaultdict[str, set[str]] = defaultdict(set)
-        #: The items that were stored and left out, by what they are: see `items_in_words`.
-        self.stored: Counter[str] = Counter()
-        self.left_out: Counter[str] = Counter()
+        #: How the items ended, by what they are: see `items_in_words`.
+        self.ended: dict[Ending, Counter[str]] = {end: Counter() for end in get_args(Ending)}
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to a counter."""
@@ -76,7 +76,7 @@ class CrawlStats:
         """Count the verdict on an item or page found at a URL."""
         self._add(_names(url, verdict))
 
-    def count_item(self, verdict: Verdict, *, stored: bool) -> None:
+    def count_item(self, verdict: Verdict, end: Ending) -> None:
         """Count an item for the sum of the crawl."""
         kind: str = verdict.status or "new"
         if verdict.kind == "skipped":
@@ -85,7 +85,7 @@ class CrawlStats:
             kind = "not checked: see the ERROR line"
         elif verdict.kind == "duplicate":
             kind = "copy"
-        (self.stored if stored else self.left_out)[kind] += 1
+        self.ended[end][kind] += 1
 
     def count_text(self, features: int) -> None:
         """Count a text by the number of its features, 0 if there is none."""

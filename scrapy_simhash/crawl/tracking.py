@@ -111,6 +111,8 @@ class TrackedItem:
     page: Page
     document: Document | None = None
     verdict: Verdict | None = None
+    #: Whether it is dropped by the verdict.
+    is_left_out: bool = False
     #: Whether the item is stored, for in-flight duplicates that wait.
     outcome: Future[bool] = field(default_factory=Future)
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from scrapy_simhash.db.values import SAME, ComparedBy
 from scrapy_simhash.index.verdict import BY_HAND, OF_TEXT
 from scrapy_simhash.item.facts import PAGE, ROW
 from scrapy_simhash.visible import plural, shortened
+
+#: How an item ends in a crawl that has checked it.
+Ending = Literal["stored", "left out", "dropped by later pipelines or feeds"]
 
 #: The status of an item that was kept although another one is similar.
 KEPT = "kept"
@@ -64,17 +68,19 @@ def changes_in_words(counts: Mapping[str, int]) -> str:
     return "" if is_first or not shown else f"Compared with earlier crawls: {', '.join(shown)}"
 
 
-def items_in_words(stored: Mapping[str, int], left_out: Mapping[str, int]) -> str:
-    """The sum of a crawl: how many items were stored and left out, by what they are.
+def items_in_words(ended: Mapping[Ending, Mapping[str, int]]) -> str:
+    """The sum of a crawl: how its items ended, by what they are.
 
     That is a status, or `skipped/` and the reason of a verdict.
     """
     total, parts = 0, []
-    for what, counts in (("stored", stored), ("left out", left_out)):
+    for end, counts in ended.items():
+        if end == "dropped by later pipelines or feeds" and not counts:
+            continue
         names = sorted(counts, key=lambda name: (*_IN_SUM, name).index(name))
         named = ", ".join(f"{counts[name]:,} {_kind(name, counts[name])}" for name in names)
         count = sum(counts.values())
-        parts.append(f"{count:,} {what} ({named})" if named else f"{count:,} {what}")
+        parts.append(f"{count:,} {end} ({named})" if named else f"{count:,} {end}")
         total += count
     return f"{total:,} {plural(total, 'item')}: {', '.join(parts)}"
 

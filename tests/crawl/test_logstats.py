@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import pytest
 from loopback import PageSpider, article, crawl, serve
+from scrapy.exceptions import DropItem
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 
@@ -40,6 +41,20 @@ async def test_the_log_counts_what_was_kept_and_dropped(options, caplog):
         "Kept 1 similar item whose values differ: heading of the page 1. To see both values: "
         "scrapy simhash drops --kept --run 1"
     )
+
+
+class KeepsNothing:
+    def process_item(self, item):
+        raise DropItem("not wanted")
+
+
+@deferred_f_from_coro_f
+async def test_what_a_later_pipeline_drops_is_not_said_to_be_stored(options, caplog):
+    options["ITEM_PIPELINES"] = {KeepsNothing: 900}
+    with serve({"/a": article(1)}) as site:
+        await crawl(PageSpider, options, [f"{site}/a"])
+    parts = "0 stored, 0 left out, 1 dropped by later pipelines or feeds (1 new)"
+    assert f"1 item: {parts}" in caplog.text
 
 
 @pytest.mark.usefixtures("options")
