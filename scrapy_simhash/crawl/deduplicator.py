@@ -26,6 +26,7 @@ from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.fields import UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import pack
+from scrapy_simhash.crawl.repeats import Repeats
 from scrapy_simhash.crawl.revisit import Revisits
 from scrapy_simhash.crawl.scrapy_internals import (
     counted_as_load,
@@ -75,6 +76,7 @@ class Deduplicator:
             SIMHASH_IGNORE_FIELDS=settings.ignore_fields,
             SIMHASH_KEY=settings.key,
         )
+        self._repeats = Repeats(crawler, settings.closespider_repeats)
         feeds = self._feeds = FeedCheck(crawler, self._stats)
         here = (crawler, settings, self._worker, self._stats)
         #: The pages of earlier crawls, if that is configured; Scrapy's own cache comes first.
@@ -187,6 +189,7 @@ class Deduplicator:
                 return await self._check(tracked, snapshot)
         tracked.verdict = verdict
         self._stats.count_verdict(tracked.page.url, verdict)
+        self._repeats.see(tracked.page.url, verdict)
         if self.revisits is not None and verdict.status in {"new", "changed", "moved"}:
             self.revisits.note_change(tracked.page)
         if verdict.status is not None:

@@ -102,6 +102,7 @@ class Settings:
     change_similarity: float = _setting(1.0, checks.number(0.7, 1))
     values: bool = _setting(True, checks.flag)
     on_crash: Literal["release", "keep"] = _setting("release", checks.one_of("release", "keep"))
+    closespider_repeats: int | None = _setting(None, checks.number(1, kind=int))
     on_error: Literal["pass", "close"] = _setting("pass", checks.one_of("pass", "close"))
     timeout: float = _setting(10.0, checks.number(0.1, 3600))
     quarantine: int = _setting(True, checks.number_of_bytes)

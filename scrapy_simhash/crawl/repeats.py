@@ -1,0 +1,94 @@
+"""Warns of crawls that find nothing but copies: in a trap, on a mirror, in front of a wall."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import dataclass, field
+
+from scrapy.crawler import Crawler
+
+from scrapy_simhash.crawl.scrapy_internals import close_crawl
+from scrapy_simhash.index.verdict import Verdict
+from scrapy_simhash.item.urls import UrlParts
+from scrapy_simhash.visible import shortened
+
+logger = logging.getLogger(__name__)
+
+#: Copies without any new or changed item between them, after which there is a warning.
+_TRAP = 300
+#: The same, if all are copies of one item: every page may show the same notice.
+_WALL = 20
+
+_LONGEST = 500
+
+
+@dataclass(eq=False)
+class Repeats:
+    """Counts the items since the last one that is new or has changed.
+
+    `most` is the setting SIMHASH_CLOSESPIDER_REPEATS.
+    """
+
+    crawler: Crawler
+    most: int | None
+    _items: int = 0
+    _copies: int = 0
+    _urls: set[str] = field(default_factory=set)
+    _originals: set[str] = field(default_factory=set)
+    # The copies that differ from their originals in one part of the URL, by the part.
+    _parts: Counter[str] = field(default_factory=Counter)
+    _warned: set[str] = field(default_factory=set)
+
+    def see(self, url: str, verdict: Verdict) -> None:
+        """Look at the verdict on an item, found at a URL."""
+        match = verdict.match
+        if verdict.kind != "duplicate" and verdict.status in {"new", "changed"}:
+            self._items = self._copies = 0
+            self._urls.clear()
+            self._originals.clear()
+            self._parts.clear()
+        if match is None or verdict.kind not in {"duplicate", "same"}:
+            return
+        self._items += 1
+        if verdict.kind == "duplicate" and self._copies < _TRAP:
+            self._copies += 1
+            self._urls.add(url)
+            self._originals.add(match.url)
+            self._parts.update(_different_parts(url, match.url))
+            self._warn(url, match.url)
+        if self._items == self.most:
+            logger.info("%d items in a row were stored before: the crawl is closed", self.most)
+            close_crawl(self.crawler, "simhash_repeats")
+
+    def _warn(self, url: str, original: str) -> None:
+        """Warn once of each kind."""
+        pair = f"the last is {shortened(url, _LONGEST)}, a copy of {shortened(original, _LONGEST)}"
+        if len(self._originals) == 1 and len(self._urls) == _WALL and "wall" not in self._warned:
+            self._warned.add("wall")
+            logger.warning(
+                "%d pages in a row are copies of one item. It may be a notice in place of the "
+                "pages, such as for consent, a login or a ban: %s",
+                _WALL,
+                pair,
+            )
+        if self._copies == _TRAP and "trap" not in self._warned:
+            self._warned.add("trap")
+            part, count = next(iter(self._parts.most_common(1)), ("", 0))
+            of_part = f" {count} of them differ from the originals in {part} of the URL."
+            logger.warning(
+                "%d items in a row are copies. The crawl may be in a trap, or on a mirror: %s.%s "
+                "SIMHASH_CLOSESPIDER_REPEATS closes such a crawl",
+                _TRAP,
+                pair,
+                of_part if count > _TRAP / 2 else "",
+            )
+
+
+def _different_parts(url: str, other: str) -> list[str]:
+    """The parts without which two URLs are equal, one at a time."""
+    here, there = UrlParts.of(url), UrlParts.of(other)
+    if here is None or there is None:
+        return []
+    names = dict.fromkeys([*here.names(), *there.names()])
+    return [name for name in names if here.without((name,)) == there.without((name,))]
