@@ -68,11 +68,9 @@ def add_selection(parser: ArgumentParser, default: str, *, has_site: bool = True
         parser.add_argument("--site", metavar="HOST", type=_site, help=help_)
 
 
-def add_output(parser: _ActionsContainer, help_: str | None, *, required: bool = False) -> None:
+def add_output(parser: _ActionsContainer, help_: str) -> None:
     """An option for a file to write."""
-    parser.add_argument(
-        "-o", "--output", type=output_file, required=required, metavar="FILE", help=help_
-    )
+    parser.add_argument("-o", "--output", type=output_file, metavar="FILE", help=help_)
 
 
 def output_file(given: str) -> Path:

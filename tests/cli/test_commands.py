@@ -203,8 +203,9 @@ def test_no_secret_of_a_url_is_shown_to_people_or_programs(
         code, out, err = call(command, *options, "--database", crawled)
         assert code == 0, err
         shown += out + err
-    assert call("report", "-o", tmp_path / "report.html", "--database", crawled)[0] == 0
-    shown += contents_of(tmp_path / "report.html")
+    monkeypatch.chdir(tmp_path)
+    assert call("report", "--database", crawled)[0] == 0
+    shown += contents_of(tmp_path / "simhash-report.html")
     assert shown.count("http://ann:***@a.test/é?next=%2F%3Fcode%3D***&token=***#key=***") >= 10
     assert "s3cr3t" not in shown
     out = call("restore", "--with-original", "--database", crawled)[1]
