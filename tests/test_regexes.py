@@ -30,7 +30,6 @@ pytestmark = pytest.mark.skipif(
 # Modules with a pattern of parts that are known only at run time: alternative fixed texts, and the
 # dialects of tables.
 OTHERS = {
-    "scrapy_simhash.db.passwords",
     "scrapy_simhash.feed.csv_file",
     "scrapy_simhash.item.state_values",
 }

@@ -9,8 +9,8 @@ from scrapy_simhash.cli.arguments import add_database, add_json
 from scrapy_simhash.cli.output import working
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
+from scrapy_simhash.db.engine import shown_url
 from scrapy_simhash.db.pages import delete_file
-from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.db.transactions import drop_tables
 from scrapy_simhash.index.upkeep import claims_at, forget_claims, reset_namespace
 from scrapy_simhash.visible import plural, shortened

@@ -214,8 +214,7 @@ class Settings:
     @property
     def shown_database(self) -> str:
         """The path of the database, or its URL without the password."""
-        from scrapy_simhash.db.engine import sqlite_file  # noqa: PLC0415
-        from scrapy_simhash.db.passwords import shown_url  # noqa: PLC0415
+        from scrapy_simhash.db.engine import shown_url, sqlite_file  # noqa: PLC0415
 
         url = self.locate_database()
         if (path := sqlite_file(url)) is not None:

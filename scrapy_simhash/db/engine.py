@@ -11,9 +11,9 @@ from sqlalchemy import Connection, Engine, StaticPool, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
-from scrapy_simhash.db.passwords import shown_url
 from scrapy_simhash.db.patience import SLICES
 from scrapy_simhash.exceptions import IndexUnusable
+from scrapy_simhash.visible import without_passwords
 
 #: The bytes of a row in a statement, at most, and of all items in one transaction.
 LARGEST_ROW = 128 << 20
@@ -77,6 +77,11 @@ def _check_sqlite(path: str, names: set[str]) -> None:
             f"{', '.join(sorted(_SQLITE))}, and with uri=true all others of an SQLite URI. If the "
             "? is a part of the file's name, give the path alone, without sqlite:///"
         )
+
+
+def shown_url(url: URL) -> str:
+    """A URL without any of its passwords, also those of its parameters."""
+    return without_passwords(url.render_as_string())
 
 
 def sqlite_file(url: URL) -> Path | None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
-from scrapy_simhash.visible import visible
-
-if TYPE_CHECKING:
-    from scrapy_simhash.db.passwords import Passwords
+from scrapy_simhash.visible import visible, without_passwords
 
 # Another writer is in the way: deadlock, lock not available, record changed.
 _BUSY_STATES = frozenset({"40001", "40P01", "55P03"})
@@ -147,10 +144,10 @@ def is_creation_race(error: BaseException | None) -> bool:
     )
 
 
-def unavailable(database: str, error: SQLAlchemyError, passwords: Passwords) -> IndexUnavailable:
+def unavailable(database: str, error: SQLAlchemyError) -> IndexUnavailable:
     """The exception to raise: names the database, its message, and what can be done about it."""
     message = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
-    reason = visible(passwords.hide(message.splitlines()[0]))
+    reason = visible(without_passwords(message.splitlines()[0]))
     if advice := _SQLITE_ADVICE.get(_sqlite_code(error)):
         reason = f"{reason}; {advice}"
     kind = IndexUnusable if _is_permanent(error) else IndexUnavailable

@@ -26,11 +26,11 @@ from scrapy_simhash.db.engine import (
     engine_options,
     file_id,
     missing_driver,
+    shown_url,
     sqlite_file,
 )
 from scrapy_simhash.db.errors import is_creation_race, is_too_large, note_end, unavailable
 from scrapy_simhash.db.lock import PATIENCE
-from scrapy_simhash.db.passwords import Passwords, shown_url
 from scrapy_simhash.db.patience import Liveness, Patience
 from scrapy_simhash.db.values import SECRET_BYTES, secret_of
 from scrapy_simhash.durable import make_private
@@ -41,6 +41,7 @@ from scrapy_simhash.exceptions import (
     TableVersionMismatch,
 )
 from scrapy_simhash.text.packed import TooLarge
+from scrapy_simhash.visible import without_passwords
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -87,7 +88,6 @@ class Database:
         self.url = check_url(url)
         wanted = secret_of(secret) if isinstance(secret, str) else secret
         self._makes_tables = makes_tables
-        self._passwords = Passwords(self.url, options or {})
         self.timeout = timeout
         self.liveness = liveness or Liveness()
         try:
@@ -98,7 +98,7 @@ class Database:
             raise ValueError(missing_driver(self.url, error)) from error
         except (ArgumentError, TypeError) as error:
             # SQLAlchemy raises TypeError for an unknown option.
-            raise ValueError(self._passwords.hide(str(error))) from self._passwords.cause(error)
+            raise ValueError(without_passwords(str(error))) from error
         path = sqlite_file(self.url)
         self._file = path.absolute() if path is not None else None
         if path is not None:
@@ -190,9 +190,8 @@ class Database:
             except SQLAlchemyError as error:
                 is_refused = is_too_large(error, cuts=patience.cuts)
                 if is_refused or not patience.tries_again(error):
-                    raised = unavailable(str(self), error, self._passwords)
-                    cause = self._passwords.cause(error)
-                    raise (TooLarge(str(raised)) if is_refused else raised) from cause
+                    raised = unavailable(str(self), error)
+                    raise (TooLarge(str(raised)) if is_refused else raised) from error
             else:
                 self.liveness.note()
                 return done
@@ -265,11 +264,10 @@ def _other_version(name: str, version: str) -> str:
 def drop_tables(url: str | URL, options: Mapping[str, Any] | None = None) -> None:
     """Drop all tables of this package, whichever version made them; raises as `Database`."""
     checked = check_url(url)
-    passwords = Passwords(checked, options or {})
     engine = create_engine(checked, **(options or {}))
     try:
         schema.metadata.drop_all(engine)
     except SQLAlchemyError as error:
-        raise unavailable(shown_url(checked), error, passwords) from passwords.cause(error)
+        raise unavailable(shown_url(checked), error) from error
     finally:
         engine.dispose()

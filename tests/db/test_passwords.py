@@ -7,14 +7,10 @@ import traceback
 
 import pytest
 from scrapy.settings import Settings as ScrapySettings
-from sqlalchemy import create_engine
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import OperationalError
 
 from scrapy_simhash import Index
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.db import transactions
-from scrapy_simhash.db.passwords import Passwords, shown_url
+from scrapy_simhash.db.engine import shown_url
 from scrapy_simhash.exceptions import IndexUnavailable, SettingError
 
 HIDDEN = "hush-hush/1"
@@ -42,45 +38,6 @@ def test_a_database_that_does_not_answer_is_named_without_its_password(url):
     assert "127.0.0.1" in text_shown
     assert HIDDEN not in text_shown
     assert QUOTED not in text_shown
-
-
-@pytest.mark.parametrize(
-    "connect_args",
-    [{"password": HIDDEN}, {"ssl": {"key_password": HIDDEN}}, {"conninfo": [HIDDEN]}],
-    ids=["plain", "inside", "dsn"],
-)
-def test_messages_of_a_driver_and_their_causes_are_shown_without_the_password(
-    monkeypatch, connect_args
-):
-    def fail(*arguments, **options):
-        engine = create_engine("sqlite://")
-        error = RuntimeError(f"no: password={HIDDEN!r} of ann")
-
-        def connect(*more):
-            raise OperationalError("", {}, error) from ValueError(HIDDEN)
-
-        engine.connect = engine.begin = connect
-        return engine
-
-    monkeypatch.setattr(transactions, "create_engine", fail)
-    options = {"connect_args": connect_args}
-    with pytest.raises(IndexUnavailable, match="of ann") as raised:
-        Index("sqlite://", engine_options=options, timeout=0.2)
-    assert HIDDEN not in traceback_of(raised.value)
-
-
-def test_a_cause_without_a_message_stays():
-    secrets = Passwords(make_url(f"x://ann:{QUOTED}@host/name"), {})
-    clean, dirty = ValueError("no answer"), ValueError("no answer")
-    dirty.__context__ = KeyError(HIDDEN)
-    assert secrets.cause(clean) is clean
-    assert secrets.cause(dirty) is None
-
-
-def test_a_password_that_is_a_part_of_words_spoils_no_message():
-    secrets = Passwords(make_url("x://ann:a@host/name"), {})
-    assert secrets.hide("a database says 'a'") == "*** database says '***'"
-    assert Passwords(make_url("x://host/name"), {}).hide("as it was") == "as it was"
 
 
 @pytest.mark.parametrize(

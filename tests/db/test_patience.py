@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 from gate import gate
 from servers import ENGINES, cleared_database, server
-from sqlalchemy import Connection, make_url, text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
 from scrapy_simhash.db.engine import check_url, engine_options
 from scrapy_simhash.db.errors import is_transient, unavailable
 from scrapy_simhash.db.lock import lock
-from scrapy_simhash.db.passwords import Passwords
 from scrapy_simhash.db.patience import Liveness, Patience
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
@@ -29,7 +28,6 @@ from scrapy_simhash.index.runs import Run
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 on_servers = pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "sqlite"])
 
-NO_PASSWORDS = Passwords(make_url("sqlite://"), {})
 #: Seconds; of MariaDB's locks one waits at least one.
 TIMEOUT = 2
 #: Crawls that start at the same moment.
@@ -228,7 +226,7 @@ def test_messages_of_postgresql_without_a_code(message: str, is_worth_it: bool) 
     driver = pytest.importorskip("psycopg")
     error = OperationalError("", None, driver.OperationalError(message))
     assert is_transient(error) == is_worth_it
-    assert isinstance(unavailable("a database", error, NO_PASSWORDS), IndexUnusable) != is_worth_it
+    assert isinstance(unavailable("a database", error), IndexUnusable) != is_worth_it
 
 
 # What is set on a connection
@@ -272,4 +270,4 @@ def test_errors_of_mariadb_count_by_their_codes(
     vars(message).update(state)
     error = OperationalError("", None, message)
     assert is_transient(error) == is_worth_it
-    assert isinstance(unavailable("a database", error, NO_PASSWORDS), IndexUnusable) != is_worth_it
+    assert isinstance(unavailable("a database", error), IndexUnusable) != is_worth_it
