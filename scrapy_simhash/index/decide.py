@@ -41,9 +41,10 @@ from scrapy_simhash.text.page import containment
 #: session copies .81.
 REST = 0.65
 
-#: The stored texts that a document is compared with, the nearest first; and the words of a batch in
-#: such pairs, which take about a second. The nearest text of each document is always compared.
-TEXTS = 32
+#: The stored texts that a document is compared with: the nearest ones, as its original is one of
+#: these; and the words of a batch in such pairs, which take about a second. The nearest text of
+#: each document is always compared.
+TEXTS = 8
 WORDS = 4_000_000
 
 #: Why a document is kept whose similar texts were not all compared.
