@@ -64,7 +64,9 @@ class Repeats:
     def _warn(self, url: str, original: str) -> None:
         """Warn once of each kind."""
         pair = f"the last is {shortened(url, _LONGEST)}, a copy of {shortened(original, _LONGEST)}"
-        if len(self._originals) == 1 and len(self._urls) == _WALL and "wall" not in self._warned:
+        # Views and sessions of one page differ from it in a parameter.
+        is_wall = len(self._originals) == 1 and self._parts.total() < _WALL / 2
+        if is_wall and len(self._urls) == _WALL and "wall" not in self._warned:
             self._warned.add("wall")
             logger.warning(
                 "%d pages in a row are copies of one item. It may be a notice in place of the "
