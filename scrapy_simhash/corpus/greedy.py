@@ -18,22 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash import native
-from scrapy_simhash.corpus.apart import Similar, are_apart, not_apart
 from scrapy_simhash.corpus.candidates import Candidates, KeptByKey
 from scrapy_simhash.corpus.copies import CorpusCopies
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import APART, Sketches
-from scrapy_simhash.index.apart import MANY
-from scrapy_simhash.index.decide import TEXTS, decide, sharing_sites
+from scrapy_simhash.corpus.sketches import Sketches
+from scrapy_simhash.index.decide import decide, nearest, sharing_sites
 from scrapy_simhash.index.rule import compare
 from scrapy_simhash.index.verdict import ClaimRow, Match
 from scrapy_simhash.index.visits import may_be_one_site
-from scrapy_simhash.item.urls import site, view_of
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.simhash.measure import hamming
 
 #: The number of documents whose pairs are compared in one call of the core.
 STEP = 4096
 _CACHED_ROWS = 1 << 14
+#: A document, and the similarity of its text if that is known.
+Similar = tuple[int, float | None]
 # What two documents have in common, and whether one is surely a copy, if that is not known.
 _UNKNOWN = -2, 0
 
@@ -102,7 +102,6 @@ class _Greedy:
         self._latest: dict[int, int] = {}
         self._copies = CorpusCopies()
         self._row = lru_cache(_CACHED_ROWS)(lambda place: sketches.row(int(numbers[place]), place))
-        self._site = lru_cache(_CACHED_ROWS)(lambda place: site(self._row(place).url))
 
     def decide(self, advance: Callable[[int], None]) -> Decisions:
         """All decisions."""
@@ -138,8 +137,7 @@ class _Greedy:
         hashes = rows["hashes"]
         union = hashes[one] + hashes[other] - made[:, 0]
         # Equal sets of shingles may stand in another order, then numbers count.
-        is_copy = (made[:, 1] < APART) & (made[:, 0] < union)
-        surely = is_plain * np.where(are_equal, 2, made[:, 1] * is_copy)
+        surely = is_plain * np.where(are_equal, 2, made[:, 1] * (made[:, 0] < union))
         found = zip(pairs.tolist(), made[:, 0].tolist(), surely.tolist(), strict=True)
         self._compared = {(a, b): (shared, sure) for (a, b), shared, sure in found}
 
@@ -166,7 +164,7 @@ class _Greedy:
             self._keep(place, keys)
             return
         row = self._row(place)
-        matches = [self._match(place, row, *pair) for pair in self._not_apart(place, similar)]
+        matches = [self._match(place, row, *pair) for pair in self._nearest(place, row, similar)]
         if any(match.row.id in self._copies.known for match in matches):
             again = self._return_to_copies(row, matches)
             matches += [self._match(place, row, *pair) for pair in self._similar(place, again)]
@@ -261,43 +259,11 @@ class _Greedy:
             )
         ]
 
-    def _not_apart(self, place: int, similar: list[Similar]) -> list[Similar]:
-        """The similar documents that may be the original, and the nearest of the others.
-
-        The others differ in a fact. If none differs, the nearest one is the original.
-        """
-        row, others = self._row(place), [other for other, _ in similar]
-        if len(others) < MANY:
-            return similar
-        numbers = self._numbers[[place, *others]]
-        if self._plan.rule.facts == "never":
-            # Those of one list are not copies of each other.
-            apart = np.full(len(others), not row.listing)
-        elif not self._copies.known.keys().isdisjoint(others):
-            return similar  # a copy of these may show that the text is shared
-        elif self._sketches.rows["is_text"][numbers[0]]:
-            # They differ in their texts only, of which no more are compared.
-            least = sorted((similarity or 0.0 for _, similarity in similar), reverse=True)[:TEXTS]
-            similar = [one for one in similar if (one[1] or 0.0) >= least[-1]]
-            numbers = self._numbers[[place, *(other for other, _ in similar)]]
-            apart = self._replace_passages(row.url, numbers)
-        elif any(map(self._site(place).__ne__, map(self._site, others))):
-            return similar  # a document of a different site may show that, too
-        else:
-            apart = are_apart(row, list(map(self._row, others)))
-        return not_apart(similar, self._sketches, numbers, apart, self._plan.rule.limit)
-
-    def _replace_passages(self, url: str, numbers: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """Whether others surely have a passage in place of one of the first, which is a text."""
-        others = numbers[1:]
-        if native.core is None:
-            return np.zeros(len(others), np.bool_)
-        found = self._sketches.compare(np.full(len(others), numbers[0]), others, self._least)
-        urls = map(self._sketches.url, others.tolist())
-        are_views = [view_of(url, other) is not None for other in urls]
-        apart: NDArray[np.bool_] = (found[:, 1] == APART) & ~np.array(are_views)
-        apart &= self._sketches.rows["is_text"][others]
-        return apart
+    def _nearest(self, place: int, row: ClaimRow, similar: list[Similar]) -> list[Similar]:
+        """The similar documents that may be the original."""
+        rows = [self._row(other) for other, _ in similar]
+        likeness = [(True, similarity or 0.0) for _, similarity in similar]
+        return [similar[chosen] for chosen in nearest(row, rows, likeness)]
 
     def _match(self, place: int, row: ClaimRow, other: int, jaccard: float | None) -> Match:
         numbers = self._numbers[[place, other]].tolist()

@@ -35,9 +35,6 @@ UNREADABLE = -2
 #: The same, if it is an item without a value.
 EMPTY = -3
 
-#: Of two texts, in one of which a passage surely stands in place of a different one.
-APART = 3
-
 #: Records that can't be read and are reported one by one.
 MOST_PROBLEMS = 10
 
@@ -274,7 +271,7 @@ class Sketches:
 
         Returns two columns: what a pair has in common, as `simhash.measure.common` does, and 2 if
         the texts surely differ in nothing that keeps two items apart, 1 if in nothing that keeps
-        items of two sites apart, `APART` if in a passage. Without `texts` it is 0.
+        items of two sites apart. Without `texts` it is 0.
         """
         rows = self.rows[np.stack([one, other], axis=1)]
         sizes = (8 * rows["shingles"], 8 * rows["hashes"], rows["details"], rows["length"] * texts)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.features.shingles import among, distinct
 from scrapy_simhash.index.batch import Batch, KeyRow, slotted
-from scrapy_simhash.index.decide import TEXTS, WORDS
+from scrapy_simhash.index.decide import NEAREST, WORDS
 from scrapy_simhash.index.rule import are_equal
 from scrapy_simhash.index.verdict import ClaimRow, Sighting
 from scrapy_simhash.keys.plan import HOT_KEY
@@ -56,13 +56,18 @@ class BatchCandidates:
         pairs: dict[tuple[int, int], int | None] = {
             (number, claim): distance for number, claim, distance, _ in near.tolist()
         }
+        for number, row in enumerate(self.batch.rows):
+            for claim in self.shown.get(row.identity, ()):
+                pairs.setdefault((number, claim), None)
+        return pairs
+
+    @cached_property
+    def shown(self) -> Mapping[int, set[int]]:
+        """The claims that identities were shown lately."""
         shown = defaultdict[int, set[int]](set)
         for one in self.of_identities:
             shown[one.identity].add(one.claim)
-        for number, row in enumerate(self.batch.rows):
-            for claim in shown.get(row.identity, ()):
-                pairs.setdefault((number, claim), None)
-        return pairs
+        return shown
 
 
 def with_texts(
@@ -82,7 +87,7 @@ def with_texts(
     for number, others in of_documents.items():
         row = rows[number]
         nearest = (claim for *_, claim in sorted(others) if not are_equal(row, claims[claim]))
-        for rank, claim in enumerate(islice(nearest, TEXTS)):
+        for rank, claim in enumerate(islice(nearest, NEAREST)):
             left -= row.size + claims[claim].size
             if rank and left < 0:
                 break

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from heapq import heapify, heappop
 
 import numpy as np
 
-from scrapy_simhash.index.apart import MANY, Apart
 from scrapy_simhash.index.batch import Batch
 from scrapy_simhash.index.candidates import BatchCandidates
-from scrapy_simhash.index.decide import decide, is_similar
+from scrapy_simhash.index.decide import decide, nearest
 from scrapy_simhash.index.lookup import Lookup
-from scrapy_simhash.index.rule import Rule, compare
+from scrapy_simhash.index.rule import compare
 from scrapy_simhash.index.seen import Seen
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Sighting, Verdict
-from scrapy_simhash.index.visits import order
 from scrapy_simhash.simhash.measure import jaccards
 
 
@@ -39,14 +35,11 @@ def decide_batch(
         row._replace(id=number, origin=number)
         for number, row in enumerate(batch.rows, first_number)
     ]
-    near = Counter(number for number, _ in candidates.compared).values()
-    most = max(*near, *map(len, batch.in_batch), 0)
-    apart = Apart(rows, candidates) if lookup.rule.facts != "never" and most >= MANY else None
     return decide(
         rows,
         [document.facts for document in batch.documents],
-        matches_of_batch(lookup, candidates, apart),
-        partial(_matches_in_batch, lookup, candidates, apart),
+        matches_of_batch(lookup, candidates),
+        partial(_matches_in_batch, lookup, candidates),
         rule=lookup.rule,
         seen=seen,
         own_text=partial(_match_of_text, lookup, batch),
@@ -59,7 +52,7 @@ def nearest_claims(lookup: Lookup, candidates: BatchCandidates, count: int) -> l
     nearest = np.argsort(candidates.pairs["distance"], kind="stable")[:count]
     pairs = candidates.pairs[nearest][["claim", "distance"]].tolist()
     distances = {claim: distance for claim, distance in pairs if claim in candidates.rows}
-    return list(map(final, _matches(lookup, candidates, 0, distances, None)))
+    return list(map(final, _matches(lookup, candidates, 0, distances, is_all=True)))
 
 
 def final(match: Match) -> Match:
@@ -67,19 +60,14 @@ def final(match: Match) -> Match:
     return replace(match, changes=None, copies=())
 
 
-def matches_of_batch(
-    lookup: Lookup, candidates: BatchCandidates, apart: Apart | None = None
-) -> list[list[Match]]:
-    """For each document the claims within the limit, and what its identity was shown.
-
-    Of those that are apart from it, only the nearest that is similar.
-    """
+def matches_of_batch(lookup: Lookup, candidates: BatchCandidates) -> list[list[Match]]:
+    """For each document the nearest claims within the limit, and what its identity was shown."""
     near: list[dict[int, int | None]] = [{} for _ in candidates.batch.rows]
     for (number, claim), distance in candidates.compared.items():
         if claim in candidates.rows:
             near[number][claim] = distance
     return [
-        _matches(lookup, candidates, number, distances, apart) if distances else []
+        _matches(lookup, candidates, number, distances) if distances else []
         for number, distances in enumerate(near)
     ]
 
@@ -89,9 +77,13 @@ def _matches(
     candidates: BatchCandidates,
     number: int,
     distances: Mapping[int, int | None],
-    apart: Apart | None,
+    *,
+    is_all: bool = False,
 ) -> list[Match]:
-    """A document's matches with claims, given by their distances, if these are known."""
+    """A document's matches with the nearest of some claims, or all of them.
+
+    The claims are given by their distances, if these are known.
+    """
     row, document = candidates.batch.rows[number], candidates.batch.documents[number]
     similarities = lookup.similarities
     claims = [candidates.rows[claim] for claim in distances]
@@ -110,9 +102,13 @@ def _matches(
             copies=tuple(candidates.copies.get(claim, ())),
         )
 
-    left_out = apart.of(number, claims) if apart else dict[int, int]()
-    near = zip(claims, distances.values(), (jaccard for jaccard, _ in found), strict=True)
-    return _without(left_out, row, near, match, lookup.rule)
+    likeness = [
+        (not is_estimated, -float(distances[claim.id] or 0) if jaccard is None else jaccard)
+        for claim, (jaccard, is_estimated) in zip(claims, found, strict=True)
+    ]
+    shown = candidates.shown.get(row.identity, ())
+    chosen = range(len(claims)) if is_all else nearest(row, claims, likeness, shown)
+    return [match(place) for place in chosen]
 
 
 def _match_of_text(lookup: Lookup, batch: Batch, number: int, sighting: Sighting) -> Match | None:
@@ -127,7 +123,6 @@ def _match_of_text(lookup: Lookup, batch: Batch, number: int, sighting: Sighting
 def _matches_in_batch(
     lookup: Lookup,
     candidates: BatchCandidates,
-    apart: Apart | None,
     number: int,
     claimed: Mapping[int, ClaimRow],
 ) -> Sequence[Match]:
@@ -153,39 +148,11 @@ def _matches_in_batch(
         )
 
     claims = [claimed[other] for _, other in near]
-    left_out = apart.of(number, claims) if apart else dict[int, int]()
-    compared = zip(claims, (distance for distance, _ in near), found, strict=True)
-    return _without(left_out, row, compared, match, lookup.rule)
-
-
-def _without(
-    left_out: Mapping[int, int],
-    row: ClaimRow,
-    near: Iterable[tuple[ClaimRow, int | None, float | None]],
-    match: Callable[[int], Match],
-    rule: Rule,
-) -> list[Match]:
-    """The matches with claims, of which some are left out but for the first one that is similar.
-
-    These come with the number of facts in common, the claims with their distances and similarities;
-    `match` makes the match of each.
-    """
-    if not left_out:
-        return [match(place) for place, _ in enumerate(near)]
-    kept: list[Match] = []
-    others: list[tuple[tuple[bool, float, int, int, int], int]] = []
-    least = -1.0 if rule.threshold is None else rule.threshold - 1e-9
-    for place, (claim, distance, jaccard) in enumerate(near):
-        if claim.id not in left_out:
-            kept.append(match(place))
-        elif jaccard is None or jaccard >= least:
-            common = left_out[claim.id] if rule.known else 0
-            others.append((order(claim, jaccard, distance or 0, common), place))
-    heapify(others)
-    while others:
-        if is_similar(row, other := match(heappop(others)[1]), rule):
-            return [*kept, other]
-    return kept
+    likeness = [
+        (True, -float(distance) if jaccard is None else jaccard)
+        for (distance, _), jaccard in zip(near, found, strict=True)
+    ]
+    return [match(place) for place in nearest(row, claims, likeness)]
 
 
 def _exact_similarities(document: Document, others: Sequence[Document]) -> list[float | None]:

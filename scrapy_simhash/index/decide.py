@@ -8,7 +8,7 @@ that the claim's item does not. `Index.claim`, and with it every crawl, `dedupe`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 
@@ -19,6 +19,7 @@ from scrapy_simhash.index.seen import NO_VISITS, Seen, sighting_of
 from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Match, Sighting, Verdict
 from scrapy_simhash.index.visits import (
     came_of,
+    in_common,
     judge,
     may_be_one_site,
     packed_numbers,
@@ -41,10 +42,11 @@ from scrapy_simhash.text.page import containment
 #: session copies .81.
 REST = 0.65
 
-#: The stored texts that a document is compared with: the nearest ones, as its original is one of
-#: these; and the words of a batch in such pairs, which take about a second. The nearest text of
-#: each document is always compared.
-TEXTS = 8
+#: A document is compared with so many claims of the nearest texts, and with as many that share most
+#: facts with it: its original is one of these.
+NEAREST = 8
+#: The words of a batch in pairs of texts that are compared, which take about a second. The nearest
+#: text of each document is always compared.
 WORDS = 4_000_000
 
 #: Why a document is kept whose similar texts were not all compared.
@@ -113,6 +115,31 @@ def decide(
     return verdicts
 
 
+def nearest(
+    row: ClaimRow,
+    claims: Sequence[ClaimRow],
+    similarities: Sequence[tuple[bool, float]],
+    shown: Collection[int] = (),
+) -> list[int]:
+    """The places of the claims that a document is compared with, of those with similar texts.
+
+    Hundreds of items may have one text. With the nearest ones come equal items, and what the
+    identity was `shown`. `similarities` are those of the texts, behind whether they are exact.
+    """
+    places = range(len(claims))
+    if len(claims) <= NEAREST:
+        return [*places]
+    common = [in_common(row, claim) for claim in claims]
+    by_text = sorted(places, key=lambda at: (similarities[at], common[at]), reverse=True)
+    by_facts = sorted(places, key=lambda at: (common[at], similarities[at]), reverse=True)
+    always = (
+        place
+        for place, claim in enumerate(claims)
+        if claim.id in shown or claim.identity == row.identity or are_equal(row, claim)
+    )
+    return sorted({*by_text[:NEAREST], *by_facts[:NEAREST], *always})
+
+
 def _extended(match: Match, extended: Mapping[int, bytes]) -> Match:
     """A match with a claim, and what that came of so far."""
     came_of_all = extended.get(match.row.id)
@@ -172,16 +199,16 @@ def is_similar(row: ClaimRow, match: Match, rule: Rule) -> bool:
 
 @dataclass(slots=True)
 class _Budget:
-    """How many more texts a document, and how many more words a batch, may be compared with."""
+    """How many more words of a batch may be compared."""
 
-    texts: int = TEXTS
     words: int = WORDS
+    is_first: bool = True
 
     def allows(self, words: int) -> bool:
         """Whether two texts of so many words together may be compared; then they count."""
-        if self.texts <= 0 or (self.texts < TEXTS and self.words < words):
+        if not self.is_first and self.words < words:
             return False
-        self.texts -= 1
+        self.is_first = False
         self.words -= words
         return True
 
@@ -201,7 +228,7 @@ def _with_differences(
     Behind the first copy that is met only what the identity was shown is left, and what came of
     that: no other claim can be its match.
     """
-    budget.texts = TEXTS
+    budget.is_first = True
     strict = sharing_sites(row, facts, _counting(similar, row, rule, seen))
     compared: list[Match] = []
     has_copy = False

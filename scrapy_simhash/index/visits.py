@@ -286,34 +286,30 @@ def _by_likeness(
     def likeness(one: Sighting) -> tuple[float, int, int]:
         match = compared.get(one.claim)
         similarity = 0.0 if match is None else match.similarity
-        return similarity, _in_common(row, one), one.visit
+        return similarity, in_common(row, one), one.visit
 
     return sorted(sightings, key=likeness, reverse=True)
 
 
-def preference(match: Match) -> tuple[bool, float, int, int, int]:
-    """Orders matches: those that are stored first, as nobody waits for them, and the nearest."""
-    return order(match.row, match.jaccard, match.distance, 0)
+def preference(match: Match, common: int = 0) -> tuple[bool, float, int, int, int]:
+    """Orders matches: those that are stored first, as nobody waits for them, and the nearest.
 
-
-def order(
-    claim: ClaimRow, jaccard: float | None, distance: int, common: int
-) -> tuple[bool, float, int, int, int]:
-    """Sort key of a claim, see :func:`preference`; ties go to more facts in common."""
-    return claim.state == State.PENDING, -(jaccard or 0.0), distance, -common, claim.id
+    Ties go to those with more facts in common.
+    """
+    is_pending = match.row.state == State.PENDING
+    return is_pending, -(match.jaccard or 0.0), match.distance, -common, match.row.id
 
 
 def _nearest(row: ClaimRow, similar: Sequence[Match], rule: Rule) -> Match | None:
     """The most similar claim; of equally similar ones, that with the most facts in common."""
 
     def place(match: Match) -> tuple[bool, float, int, int, int]:
-        common = _in_common(row, match.row) if rule.known else 0
-        return order(match.row, match.jaccard, match.distance, common)
+        return preference(match, in_common(row, match.row) if rule.known else 0)
 
     return min(similar, key=place, default=None)
 
 
-def _in_common(row: ClaimRow, shown: ClaimRow | Sighting) -> int:
+def in_common(row: ClaimRow, shown: ClaimRow | Sighting) -> int:
     """The number of facts that a document shares with a claim or a sighting."""
     facts, others = (Facts.unpack(each.facts or b"").known for each in (row, shown))
     return len(facts & others)

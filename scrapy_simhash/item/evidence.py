@@ -143,19 +143,6 @@ def _kind(code: int) -> Evidence:
     return _KINDS.get(code, Evidence.AMOUNT)
 
 
-#: The kinds, with their currencies, in which two values keep two pages of one site apart whatever
-#: else they have in common, unless they are views of one page.
-SURE = frozenset(
-    code
-    for code in range(256)
-    if weight(
-        _kind(code),
-        frozenset({Relation.SAME_SITE, Relation.ONE_TITLE, Relation.OF_PAGE}),
-    )
-    >= Weight.BOTH
-)
-
-
 def differing(
     new: Sequence[Record],
     stored: AbstractSet[Record],

@@ -328,39 +328,9 @@ static int may_be_reference(const Words *words, Py_ssize_t at)
     return words->ends[at] - words->starts[at] >= REFERENCE && may_be_number(words, at);
 }
 
-/* Whether there is no number in some words, or beside them. */
-static int is_far_from_numbers(const Words *words, Range range)
-{
-    for (Py_ssize_t at = range.from - 1; at <= range.to; at++)
-        if (may_be_number(words, at))
-            return 0;
-    return 1;
-}
-
-static double count_words(const Words *words, Range range)
-{
-    double count = 0;
-    for (Py_ssize_t at = range.from; at < range.to; at++)
-        count += weight_of(words, at);
-    return count;
-}
-
-/* 3 if the changes surely replace a passage, and none touches a number; else 0. */
-static int are_apart(const Words words[2], const Change *changes, size_t count, double least)
-{
-    int replaces = 0;
-    for (const Change *change = changes; change < changes + count; change++) {
-        if (!is_far_from_numbers(words, change->new) || !is_far_from_numbers(words + 1, change->old))
-            return 0;
-        replaces |= count_words(words, change->new) >= least &&
-                    count_words(words + 1, change->old) >= least;
-    }
-    return replaces ? 3 : 0;
-}
-
 /* Whether the changes surely replace no passage and no reference and rename nothing, and, then 2,
- * have no number; or, then 3, surely replace a passage: methods of features.changes.Changes. Here
- * ideographs are words, and exchanges the same if their first words are. */
+ * have no number: methods of features.changes.Changes. Here ideographs are words, and exchanges the
+ * same if their first words are. */
 static int judge_changes(const Words words[2], const Bytes *found)
 {
     const Change *changes = (const Change *)(const void *)found->at;
@@ -393,7 +363,7 @@ static int judge_changes(const Words words[2], const Bytes *found)
                         are_equal(words + 1, stood.from, words + 1, old.from);
         }
         if (mine >= least && theirs >= least)
-            return are_apart(words, changes, count, least);
+            return 0;
         if (repeated == REPEATED || at == MOST_CHANGES)
             return 0;
     }

@@ -11,7 +11,7 @@ from servers import ENGINES
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index import decide, similarity_cache
-from scrapy_simhash.index.decide import NOT_COMPARED, TEXTS
+from scrapy_simhash.index.decide import NEAREST, NOT_COMPARED
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.item.facts import Facts
 
@@ -108,16 +108,16 @@ def test_a_document_is_compared_with_a_bounded_number_of_texts(
 ) -> None:
     index = Index(db)
     worked: list[int] = []
-    for start in range(0, 3 * TEXTS, TEXTS):
-        index.execute(documents(index, range(start, start + TEXTS)))
+    for start in range(0, 96, 32):
+        index.execute(documents(index, range(start, start + 32)))
     fresh = Index(db)  # which has read no text yet
     fresh.lookup.similarities._note_work = lambda: worked.append(1)
     compared.clear()
     (verdict,) = fresh.execute(documents(fresh, range(500, 501)))
     assert verdict.kind == "unique"
-    assert 1 < len(compared) <= TEXTS
+    assert 1 < len(compared) <= NEAREST
     # The similarity of each pair, and where it differs.
-    assert len(worked) <= 2 * TEXTS
+    assert len(worked) <= 2 * NEAREST
     # The true original is among those that are compared.
     (copy,) = fresh.execute([fresh.document(alike(7), key="c", url="http://b.com/")])
     assert (copy.kind, copy.match.key) == ("duplicate", "7")
@@ -140,7 +140,7 @@ def test_a_batch_compares_a_bounded_number_of_words_but_each_document_with_its_n
 
 def budget_of(words: int) -> Callable[..., None]:
     def set_up(budget: Any) -> None:
-        budget.texts, budget.words = TEXTS, words
+        budget.words, budget.is_first = words, True
 
     return set_up
 

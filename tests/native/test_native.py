@@ -168,7 +168,6 @@ def test_what_the_core_is_sure_of_holds(new, old):
         reasons = [changes.replaces_reference(), changes.renames(), changes.replaces_passage()]
         assert sure not in (1, 2) or not any(reasons)
         assert sure != 2 or not changes.has_numbers
-        assert sure != 3 or (changes.replaces_passage() and not changes.touches_numbers)
 
 
 @needs_core
@@ -178,7 +177,6 @@ def test_most_copies_are_surely_such():
     assert compared(text, "", 0.5) == [-1, 0]
     passage = text.replace(" bb cc dd ee ff gg hh ii jj kk ll mm ", " 12 others" + " x" * 12)
     assert compared(text, passage)[1] == compared(passage, text)[1] == 0
-    assert compared(text, passage.replace("12 others", "others"))[1] == 3
     assert compared(text, passage.replace("12 others" + " x" * 12, "some"))[1] == 2
     assert compared(text + " 7", text)[1] == compared(text + " 7", text + " 12345")[1] == 1
     assert compared(text + " 54321", text + " 12345")[1] == 0
