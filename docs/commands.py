@@ -15,9 +15,8 @@ HEAD = """\
 
 `scrapy simhash COMMAND` works in a project, with its settings, and anywhere else with `--database`.
 Each command also takes `--help`, and `-s NAME=VALUE` for a setting. An expected error is one line
-on standard error, with exit code 2. JSON is in UTF-8, and its times are in UTC. If the database has
-several namespaces and none is named, commands that delete nothing use that of the newest run, or of
-the run that they are given.
+on standard error, with exit code 2. Times in JSON are in UTC. If no namespace is named, commands
+that delete nothing use that of the run that they are given, or of the newest run.
 
 Options that several commands have:
 """
@@ -25,14 +24,14 @@ Options that several commands have:
 RECORD = """\
 ## A record
 
-A decision on an item has the same names everywhere: in the JSON of `drops`, `changes`, `show` and
-`restore --with-original`, and, where they apply, in `dedupe --groups`,
-`SIMHASH_CHANGE_FIELD` and the signals. Unknown values are null.
+A decision on an item has these names in the JSON of `drops`, `changes`, `show` and
+`restore --with-original`, and those that apply in `dedupe --groups`, `SIMHASH_CHANGE_FIELD` and the
+signals. Unknown values are null.
 
 - {}
 
 `show` and `changes --texts` also have `text_of_original` and `difference`: the steps from that text
-to the text of the item, each with characters to copy, characters to remove, and a text to add.
+to that of the item, each with characters to copy, characters to remove, and a text to add.
 """
 
 #: What the names of a record mean.
@@ -47,7 +46,7 @@ NAMES = {
     "estimated": "whether the similarity is an estimate",
     "distance": "of the two fingerprints, in bits",
     "reason": "why it was dropped or kept, in words",
-    "differs": "what keeps them apart: a field, `(numbers)` and [the like](settings.md#stats), or "
+    "differs": "what keeps them apart: a field, `(numbers)` [or the like](settings.md#stats), or "
     "`(restored)`",
     "fields": "the short values that differ, by field: the stored one, then the item's own; of a "
     "text that changed, `(text)` without values",
@@ -64,12 +63,12 @@ NAMES = {
 COMMON = {
     "--database URL": "instead of SIMHASH_DATABASE_URL",
     "--namespace NAME": "instead of SIMHASH_NAMESPACE",
-    "--json": "print JSON, for programs: an object on each line where something is listed",
-    "--since WHEN": "what was met since run N was started, or since a time: `12`, `2030-01-31` or "
-    "`2030-01-31T12:00`. Without it and `--run`, `drops`, `changes` and `patterns` tell what the "
-    "last crawl of each spider met, the others everything",
+    "--json": "print JSON, an object on each line where something is listed",
+    "--since WHEN": "what was met since the start of a run or a time: `12`, `2030-01-31` or "
+    "`2030-01-31T12:00`. Without it and `--run`, `drops`, `changes` and `patterns` show the last "
+    "crawl of each spider, the others everything",
     "--run N,M": "what these runs met",
-    "--site HOST": "only items of this site, such as `example.com`, and of hosts below it",
+    "--site HOST": "only items of this site, such as `example.com`",
 }
 
 #: What a command is for and what its output means, beside the table of its options.
@@ -77,62 +76,56 @@ NOTES = {
     "try": """\
     scrapy simhash try news -a section=sports --pages 1000 -o sports.html
 
-It crawls into a temporary index, without feeds and other item pipelines, and without the project's
-index, log file and `JOBDIR`. It shows the counts, an item for each reason to keep similar ones, a
-table of similarities, and lines for the settings. Ctrl-C shows them early. The plugin need not be
-enabled.
+It uses no feeds and item pipelines, nor the project's index, log file and `JOBDIR`. It shows the
+counts, an item for each reason to keep similar ones, a table of similarities, and lines for the
+settings. Ctrl-C shows them early. The plugin need not be enabled.
 """,
     "drops": """\
     scrapy simhash drops --kept
     scrapy simhash drops --run 12 --json > drops.jsonl
 
 It prints a line for each stored item, and below it a line for each of its copies, with the reason
-and the first values that differ; with `--kept` all of them. Of a URL that is too long, it shows the
-part that the original does not have. `--json` has all of it, and the ids for `restore --id`, in a
-[record](#a-record) a line.
+and the first values that differ; with `--kept` all of them. Long URLs are cut where they equal that
+of the original. `--json` has everything, as [records](#a-record) with the ids for `restore --id`.
 """,
     "show": """\
     scrapy simhash show https://example.com/print/17
     scrapy simhash show print/17
 
-It shows what is stored, its history, as a price that went from 12 to 14 and back, what it was a
-copy of, and its copies. It looks into all namespaces, unless one is named. If several URLs end in
-the given part or, if none does, contain it, it lists them.
+It shows what is stored, its history, such as a price that went from 12 to 14 and back, what it was
+a copy of, and its copies, in all namespaces unless one is named. If several URLs end in the given
+part or, if none does, contain it, it lists them.
 """,
     "changes": """\
 [Crawl again](recrawls.md#follow-a-site) has examples. Crawls that crashed do not count. A new item
-that resembles one that is missing or gone since the same crawl, as an ad that is posted again, is
-listed with the former URL and the values that differ.
+that is similar to one that went at the same crawl, such as an ad that is posted again, has the
+former URL and the values that differ beside it.
 """,
     "stats": """\
-It shows the namespaces, that of the newest run first, and what its last runs checked, kept and
-dropped.
+It shows the namespaces, and what the last runs of the newest one checked, kept and dropped.
 """,
     "compare": """\
     scrapy simhash compare may.html june.html
     curl -L https://example.com/june | scrapy simhash compare may.html -
 
-It says what a crawl would decide on B if it had stored A: "near-duplicates", "different",
-"different items" (the texts are similar, a fact differs) or "not compared". It also shows the exact
-similarity, the distance of the fingerprints, and the facts of both pages. Files count as pages of
-one site. A file that does not begin with `<` is a text. Nothing is downloaded.
+It says what a crawl would decide on B if it had stored A from the same site: "near-duplicates",
+"different", "different items" (the texts are similar, a fact differs) or "not compared". It also
+shows the similarity, the distance of the fingerprints, and the facts of both. A file that does not
+begin with `<` is a text.
 """,
     "restore": """\
-    scrapy simhash restore -o back.jsonl                     # everything in quarantine
-    scrapy simhash restore --run 12                          # the drops of a crawl
+    scrapy simhash restore -o back.jsonl                     # everything
     scrapy simhash restore --orphans --since 2030-01-31      # what a crash left without an original
     scrapy simhash restore --id 1-17                         # one, by its id in the report
-    scrapy simhash restore --run 12 --pipelines news         # into the database of the spider
+    scrapy simhash restore --run 12 --pipelines news         # what a crawl dropped, into a database
 
-Add the file to what your crawls have stored: a restored item counts as
-[stored](recrawls.md#restored-items), and later crawls do not drop it again. An item that several
-crawls dropped is written once. `--id` writes it again. An existing file is never overwritten. The
-last line says where the other items of the crawl are.
+Add the file to what your crawls have stored: later crawls [do not drop the items
+again](recrawls.md#restored-items). Each item is written once; `--id` writes it again. An existing
+file is never overwritten.
 
-With `--pipelines`, the spider yields the items in place of a crawl, without this plugin: they pass
-through its item pipelines and get into its feeds. Those that a pipeline drops, or fails with, stay
-dropped. A feed that would be replaced is refused. Items have the class that they had, unless its
-fields have changed; dates and the like are texts.
+With `--pipelines`, items pass through the other item pipelines and the feeds of the spider. What a
+pipeline drops, or fails with, stays dropped. A feed that would be replaced is refused. Items have
+the class that they had, unless its fields have changed; dates and the like are texts.
 """,
     "dedupe": """\
 [Deduplicate files](feeds.md) has examples, formats and what is compared.
@@ -170,16 +163,20 @@ def _section(command: str) -> str:
     if command in NOTES:
         parts.append(NOTES[command])
     if own:
-        parts += [*map(_row, own), ""]
+        # Arguments with the same help share a row.
+        rows: dict[str, list[str]] = {}
+        for one in own:
+            rows.setdefault(_help(one), []).append("`, `".join(_names(one).split(", ")))
+        parts += [f"- `{'`, `'.join(names)}`: {text}" for text, names in rows.items()]
+        parts.append("")
     return "\n".join(parts)
 
 
-def _row(action: Action) -> str:
+def _help(action: Action) -> str:
     said = [(action.help or "") % vars(action)]
     if action.required and action.option_strings:
         said.append("required")
-    names = "`, `".join(_names(action).split(", "))
-    return f"- `{names}`: {'; '.join(filter(None, said))}"
+    return "; ".join(filter(None, said))
 
 
 def _names(action: Action) -> str:

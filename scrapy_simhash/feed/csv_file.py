@@ -247,7 +247,7 @@ def _cell(value: Any) -> str | None:
 
 
 def _safe_cell(value: Any) -> str | None:
-    """A cell that no spreadsheet runs as a formula; see `quoted` in `report.js`."""
+    """A cell that no spreadsheet runs as a formula."""
     is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
     return f"'{value}" if is_formula else _cell(value)
 
