@@ -58,7 +58,7 @@ class Repeats:
             self._parts.update(_different_parts(url, match.url))
             self._warn(url, match.url)
         if self._items == self.most:
-            logger.info("%d items in a row were stored before: the crawl is closed", self.most)
+            logger.info("The crawl is closed, as the last items were stored before: %d", self.most)
             close_crawl(self.crawler, "simhash_repeats")
 
     def _warn(self, url: str, original: str) -> None:
@@ -69,8 +69,8 @@ class Repeats:
         if is_wall and len(self._urls) == _WALL and "wall" not in self._warned:
             self._warned.add("wall")
             logger.warning(
-                "%d pages in a row are copies of one item. It may be a notice in place of the "
-                "pages, such as for consent, a login or a ban: %s",
+                "Only copies of one item were found in a row: %d. It may be a notice in place of "
+                "the pages, such as for consent, a login or a ban: %s",
                 _WALL,
                 pair,
             )
@@ -79,8 +79,8 @@ class Repeats:
             part, count = next(iter(self._parts.most_common(1)), ("", 0))
             of_part = f" {count} of them differ from the originals in {part} of the URL."
             logger.warning(
-                "%d items in a row are copies. The crawl may be in a trap, or on a mirror: %s.%s "
-                "SIMHASH_CLOSESPIDER_REPEATS closes such a crawl",
+                "Only copies were found in a row: %d. The crawl may be in a trap, or on a mirror: "
+                "%s.%s SIMHASH_CLOSESPIDER_REPEATS closes such a crawl",
                 _TRAP,
                 pair,
                 of_part if count > _TRAP / 2 else "",

@@ -28,7 +28,7 @@ async def test_a_notice_in_place_of_the_pages_is_warned_of_once(options, caplog)
     with serve(pages) as site:
         await crawl(PageSpider, options, [f"{site}{path}" for path in pages])
     (warning,) = warnings_of(caplog)
-    assert warning.startswith("20 pages in a row are copies of one item. It may be a notice")
+    assert warning.startswith("Only copies of one item were found in a row: 20. It may be a notice")
     assert "/story/22, a copy of" in warning
 
 
@@ -39,7 +39,7 @@ async def test_a_trap_names_the_parameter(options, caplog, monkeypatch):
         traps = [f"{site}/list/{'ab'[number > 24]}?sort={number}" for number in range(60)]
         await crawl(PageSpider, options, [f"{site}/list/a", f"{site}/list/b", *traps])
     (warning,) = warnings_of(caplog)  # and none of a notice
-    assert warning.startswith("30 items in a row are copies. The crawl may be in a trap")
+    assert warning.startswith("Only copies were found in a row: 30. The crawl may be in a trap")
     assert "30 of them differ from the originals in 127.0.0.1:" in warning
     assert "/list/?sort of the URL" in warning
 
