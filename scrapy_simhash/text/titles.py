@@ -30,19 +30,20 @@ def find_titles(markup: Markup, domain: str = "") -> Titles:
 
     Many sites put their own name, that of a section and words such as "Print" beside the heading,
     which other views lack. The heading is the first h1 with which a part of the title ends, or else
-    the first h1. An h1 that is the last of several parts is the name of the site. Any other title
-    has no first or last part that is the name of the domain.
+    the first h1. One that is the last of several parts is the name of the site, and stands behind
+    all others. Any other title has no first or last part that is the name of the domain.
     """
     title, headings = markup.title, [pair for pair in markup.headings if pair[1]]
     separators = [*_SEPARATOR.finditer(title)]
     beginnings = [f" {fold(title[: one.start()])}" for one in separators] + [f" {fold(title)}"]
     last = fold(title[separators[-1].end() :]) if separators else ""
-    for element, heading in headings:
-        words = fold(heading)
-        if words not in ("", last) and any(one.endswith(f" {words}") for one in beginnings):
+    own = [pair for pair in headings if fold(pair[1]) not in ("", last)]
+    for element, heading in own:
+        if any(one.endswith(f" {fold(heading)}") for one in beginnings):
             return Titles(element, heading, heading)
     title = _without_site(title, domain)
-    return Titles(*headings[0], title) if headings else Titles(None, "", title)
+    found = own or headings
+    return Titles(*found[0], title) if found else Titles(None, "", title)
 
 
 def _without_site(title: str, domain: str) -> str:

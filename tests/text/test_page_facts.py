@@ -203,6 +203,12 @@ def test_without_a_main_heading_another_one_is_not_the_title() -> None:
     assert found[0] != found[1]
 
 
+def test_the_name_of_the_site_is_the_heading_of_no_page_that_has_another() -> None:
+    headings = "<h1>Ropes 1.4</h1><h1>Source of knots.bowline</h1>"
+    found = facts(headings, "<title>knots.bowline — Ropes 1.4</title>")
+    assert found["page:heading"] == "Source of knots.bowline"
+
+
 def test_of_two_headings_in_the_title_the_first_part_is_that_of_the_page() -> None:
     found = facts("<h1>Manual 1.4</h1><h1>Knots</h1>", "<title>Knots — Manual 1.4</title>")
     assert found == {"page:title": "Knots", "page:heading": "Knots"}
