@@ -69,14 +69,6 @@ def test_messages_of_a_driver_and_their_causes_are_shown_without_the_password(
     assert HIDDEN not in traceback_of(raised.value)
 
 
-def test_a_cause_without_a_message_stays():
-    secrets = Passwords(make_url(f"x://ann:{QUOTED}@host/name"), {})
-    clean, dirty = ValueError("no answer"), ValueError("no answer")
-    dirty.__context__ = KeyError(HIDDEN)
-    assert secrets.cause(clean) is clean
-    assert secrets.cause(dirty) is None
-
-
 def test_a_password_that_is_a_part_of_words_spoils_no_message():
     secrets = Passwords(make_url("x://ann:a@host/name"), {})
     assert secrets.hide("a database says 'a'") == "*** database says '***'"
@@ -131,10 +123,3 @@ def test_neither_the_settings_nor_the_url_show_it(caplog):
         assert HIDDEN not in one
         assert QUOTED not in one
     assert shown[1] == "postgresql://ann:***@host/name?sslmode=require&sslpassword=***"
-
-
-def test_an_unknown_option_is_reported_without_the_others():
-    options = {"connect_args": {"password": HIDDEN}, "nonsense": HIDDEN}
-    with pytest.raises(ValueError, match="nonsense") as raised:
-        Index("sqlite://", engine_options=options)
-    assert HIDDEN not in traceback_of(raised.value)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from gate import gate
@@ -16,11 +15,10 @@ from servers import ENGINES, cleared_database, server
 from sqlalchemy import Connection, make_url, text
 from sqlalchemy.exc import OperationalError
 
-from scrapy_simhash.db.engine import check_url, engine_options
 from scrapy_simhash.db.errors import is_transient, unavailable
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.passwords import Passwords
-from scrapy_simhash.db.patience import Liveness, Patience
+from scrapy_simhash.db.patience import Patience
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import Index
@@ -121,20 +119,6 @@ def test_runs_that_open_at_one_moment_wait_for_each_other(engine: str, tmp_path:
 
 
 @on_every_engine
-def test_it_is_seen_without_a_lock_that_others_get_through(index: Index) -> None:
-    other = Database(index.database.url)
-    patience = Patience(index.database.engine, 1, Liveness())
-    patience.namespace = index.id
-    seen = [patience._is_moving(), patience._is_moving()]
-    other.transact(lambda one: lock(one, index.id))
-    with other.engine.begin() as connection:
-        lock(connection, index.id)
-        seen += patience._is_moving(), patience._is_moving()
-    other.close()
-    assert seen == [False, False, True, False]
-
-
-@on_every_engine
 def test_a_lock_that_does_not_move_is_given_up(index: Index) -> None:
     with others(index, seconds=0, hold=60, many=1):
         started = time.monotonic()
@@ -171,17 +155,6 @@ def test_a_server_that_refuses_connections_is_asked_until_it_answers(
         assert not isinstance(caught.value, IndexUnusable)
         threading.Timer(1.5, door.open).start()
         Database(door.url, timeout=30).close()
-
-
-@on_servers
-def test_connections_that_are_cut_and_refused_for_a_while_cost_no_claim(
-    engine: str, tmp_path: Path
-) -> None:
-    with gate(cleared_database(engine, tmp_path)) as door, Index(door.url, timeout=30) as index:
-        assert index.claim("some words of a text", key="a").kind == "unique"
-        door.shut()
-        threading.Timer(1.5, door.open).start()
-        assert index.claim("some words of a text", key="b").kind == "duplicate"
 
 
 @on_servers
@@ -232,22 +205,6 @@ def test_messages_of_postgresql_without_a_code(message: str, is_worth_it: bool) 
 
 
 # What is set on a connection
-
-
-def connect_arguments(url: str, **given: Any) -> dict[str, Any]:
-    return engine_options(check_url(url), 10, {"connect_args": given} if given else {})[
-        "connect_args"
-    ]
-
-
-def test_a_host_that_vanishes_is_noticed_by_default() -> None:
-    pytest.importorskip("psycopg")
-    usual = connect_arguments("postgresql+psycopg://a/b")
-    assert usual["keepalives"] == 1
-    assert usual["tcp_user_timeout"] == 10_000
-    by_url = connect_arguments("postgresql+psycopg://a/b?tcp_user_timeout=5&connect_timeout=7")
-    assert by_url.keys() == usual.keys() - {"tcp_user_timeout", "connect_timeout"}
-    assert connect_arguments("postgresql+psycopg://a/b", keepalives=0) == usual | {"keepalives": 0}
 
 
 @pytest.mark.parametrize("engine", ["mariadb"])

@@ -6,7 +6,7 @@ import random
 import time
 
 import pytest
-from claims import article, rows
+from claims import article
 from servers import ENGINES
 from sqlalchemy import func, select
 
@@ -46,16 +46,6 @@ def test_a_document_that_is_too_large_is_skipped_alone(db: Database) -> None:
             ("skipped", "too_large"),
             ("unique", None),
         ]
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_text_that_is_too_large_is_not_stored_and_its_document_is_claimed(db: Database) -> None:
-    db.connections.largest_row = 3000
-    with Index(db) as index:
-        assert index.claim(article(1, words=3000), key="a").kind == "unique"
-        assert index.claim(article(2), key="b").kind == "unique"
-        assert rows(db, schema.texts) == 1
-        assert index.claim(article(1, words=3000), key="c").kind == "duplicate"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
