@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from loopback import error_lines
 from scrapy.settings import Settings as ScrapySettings
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.defer import deferred_f_from_coro_f
@@ -109,65 +108,6 @@ async def started(coroutine):
 
 
 @deferred_f_from_coro_f
-async def test_what_is_claimed_is_held_until_it_is_settled():
-    crawl, one, other = Crawl(unique(1), unique(2)), item(), item("m")
-    assert (await crawl.claim(one)).claim.id == 1
-    assert (await crawl.claim(other)).claim.id == 2
-    assert crawl.answers == 2
-    assert [namespace for namespace, _ in crawl.worker.asked] == ["n", "m"]
-    assert crawl.claims.open_count() == 2
-    crawl.settle(one, True)
-    assert crawl.claims.open_count() == 1
-    crawl.settle(other, False)
-    assert crawl.claims.open_count() == 0
-    assert crawl.worker.confirmed == [("n", 1)]
-    assert crawl.worker.released == [("m", 2)]
-    assert crawl.stats == {"claims/confirmed": 1, "claims/released": 1}
-
-
-@deferred_f_from_coro_f
-async def test_a_new_version_is_held_and_no_unique_one_that_is_open():
-    version = Verdict("same", match=duplicate_of(1, pending=False).match, claim=ClaimRow(id=2))
-    crawl, one = Crawl(version), item()
-    await crawl.claim(one)
-    assert crawl.claims.open_count() == 0
-    crawl.settle(one, True)
-    assert crawl.worker.confirmed == [("n", 2)]
-    assert crawl.stats == {"claims/refreshed": 1}
-
-
-@deferred_f_from_coro_f
-async def test_one_whose_verdict_is_on_its_way_is_not_open_yet():
-    crawl = Crawl(unique(1))
-    await crawl.claims.claim(item(), document())
-    assert crawl.claims.open_count() == 0
-
-
-@deferred_f_from_coro_f
-async def test_what_has_claimed_nothing_is_settled_by_nothing():
-    crawl, one = Crawl(duplicate_of(1, pending=False)), item()
-    crawl.claims.settle(one, True)
-    await crawl.claim(one)
-    crawl.claims.settle(one, True)
-    assert crawl.worker.confirmed == crawl.worker.released == []
-    assert crawl.stats == {}
-
-
-@pytest.mark.parametrize("stored", [True, False])
-@deferred_f_from_coro_f
-async def test_an_in_flight_duplicate_waits_for_the_first_and_takes_its_place_if_need_be(stored):
-    crawl, first, second = Crawl(unique(1), duplicate_of(1), unique(2)), item(), item()
-    await crawl.claim(first)
-    duplicate = await started(crawl.claim(second))
-    assert not duplicate.done()
-    crawl.settle(first, stored)
-    assert (await duplicate).kind == ("duplicate" if stored else "unique")
-    assert crawl.stats["in_flight_waits"] == 1
-    assert crawl.answers == len(crawl.worker.asked) == (2 if stored else 3)
-    assert all(document is second.document for _, document in crawl.worker.asked[1:])
-
-
-@deferred_f_from_coro_f
 async def test_a_claim_of_the_same_number_in_another_namespace_is_no_duplicate():
     crawl = Crawl(unique(1), duplicate_of(1, run=OTHER_RUN))
     await crawl.claim(item("m"))
@@ -201,46 +141,6 @@ async def test_a_version_that_would_be_left_out_waits_as_a_duplicate_does():
     assert not version.done()
     crawl.settle(first, True)
     assert (await version).kind == "same"
-
-
-@deferred_f_from_coro_f
-async def test_a_pipeline_may_take_longer_than_the_timeout():
-    crawl, first = Crawl(unique(1), duplicate_of(1), unique(2), timeout=0.1), item()
-    await crawl.claim(first)
-    duplicate = await started(crawl.claim(item()))
-    await asyncio.sleep(0.3)
-    assert not duplicate.done()
-    crawl.settle(first, False)
-    assert (await duplicate).kind == "unique"
-
-
-@deferred_f_from_coro_f
-async def test_where_no_item_is_finished_any_more_a_copy_is_stored_unchecked(monkeypatch, caplog):
-    monkeypatch.setattr("scrapy_simhash.crawl.claims.STALLED", 0.3)
-    crawl, other = Crawl(unique(1), unique(2), duplicate_of(1), duplicate_of(1)), item()
-    await crawl.claim(item())
-    await crawl.claim(other)
-    duplicates = [await started(crawl.claim(item())) for _ in range(2)]
-    await asyncio.sleep(0.2)
-    crawl.settle(other, True)
-    await asyncio.sleep(0.2)
-    assert not any(duplicate.done() for duplicate in duplicates), (
-        "another item was finished meanwhile"
-    )
-    assert [(await duplicate).kind for duplicate in duplicates] == ["failed_open"] * 2
-    (line,) = error_lines(caplog)
-    assert line.startswith("The item pipelines have finished no item for 0.3 s.")
-
-
-@deferred_f_from_coro_f
-async def test_the_numbers_of_a_new_file_are_other_claims():
-    crawl, old, new = Crawl(unique(1), unique(1)), item(), item()
-    await crawl.claim(old)
-    await crawl.claim(new)
-    crawl.settle(old, True)
-    assert crawl.claims.open_count() == 1
-    crawl.settle(new, True)
-    assert crawl.claims.open_count() == 0
 
 
 @deferred_f_from_coro_f

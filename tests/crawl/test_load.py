@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import sqlite3
 import threading
-import weakref
 from contextlib import closing
 
 import pytest
@@ -103,33 +101,6 @@ async def test_no_page_is_parsed_twice(settings, compare, monkeypatch):
         for number, spider in enumerate((Titles, TitlesOfAll), 1):
             await crawl(spider, settings | {"SIMHASH_COMPARE": compare}, [site + "/a"])
             assert len(made) == number
-
-
-@deferred_f_from_coro_f
-async def test_trees_need_no_collector_to_be_freed(settings):
-    """A page and its selector hold each other: left alone, they stay until the collector comes."""
-    trees = []
-
-    class Watches(PageSpider):
-        name = "watches"
-
-        def parse(self, response):
-            yield {"n": len(trees), "title": response.css("p::text").get()[:20]}
-            trees.append(weakref.ref(response.selector.root))
-
-    class Sees:
-        def process_item(self, item):
-            item["freed"] = all(tree() is None for tree in trees)
-            return item
-
-    gc.disable()
-    try:
-        with serve({"/a": article("a")}) as site:
-            more = {"ITEM_PIPELINES": {Sees: 900}}
-            found = await crawl(Watches, settings | more, [site + "/a"])
-    finally:
-        gc.enable()
-    assert [item["freed"] for item in found.items] == [True]
 
 
 @deferred_f_from_coro_f

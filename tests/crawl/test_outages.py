@@ -91,26 +91,6 @@ async def test_while_the_database_is_busy_the_crawl_waits_and_fetches_no_more(tm
     assert error_lines(caplog) == []
 
 
-@deferred_f_from_coro_f
-async def test_at_its_end_a_crawl_waits_for_a_busy_database(tmp_path, urls, caplog):
-    path, timeout, is_over = tmp_path / "index.db", 1, threading.Event()
-    others = busy(path, is_over)
-
-    class Spider(PageSpider):
-        def closed(self, reason):
-            others.__enter__()
-            threading.Timer(3 * timeout, is_over.set).start()
-
-    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{path}", "SIMHASH_TIMEOUT": timeout}
-    try:
-        await crawl(Spider, settings, urls)
-    finally:
-        others.__exit__(None, None, None)
-    assert error_lines(caplog) == []
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT settled FROM simhash_runs").fetchall() == [(1,)]
-
-
 # Gone, and back again
 
 
@@ -132,13 +112,7 @@ def away(how, url):
 
 @pytest.mark.parametrize(
     ("engine", "how"),
-    [
-        ("sqlite", "locked"),
-        ("postgresql", "refusing"),
-        ("postgresql", "silent"),
-        ("mariadb", "refusing"),
-        ("mariadb", "silent"),
-    ],
+    [("sqlite", "locked"), ("postgresql", "silent"), ("mariadb", "refusing")],
 )
 @deferred_f_from_coro_f
 async def test_back_again_it_takes_up_what_could_not_be_written(  # noqa: PLR0917

@@ -8,10 +8,10 @@ import subprocess
 import sys
 
 import pytest
-from loopback import STORES, PageSpider, crawl, critical_lines, in_batch, prose
+from loopback import PageSpider, crawl, critical_lines, in_batch, prose
 from scrapy.utils.defer import deferred_f_from_coro_f
 from servers import cleared_database
-from stored import change, rows_of
+from stored import rows_of
 
 from scrapy_simhash import Index, native
 
@@ -53,18 +53,6 @@ async def test_the_first_line_names_the_index_and_its_contents(database, setting
 
 
 @deferred_f_from_coro_f
-async def test_other_fields_on_an_old_namespace_are_warned_of_before_the_first_page(
-    settings, urls, caplog
-):
-    await crawl(PageSpider, settings | STORES, urls)
-    done = await crawl(Watched, settings | STORES | {"SIMHASH_FIELDS": ["url"]}, urls)
-    assert done.crawler.spider.logged == {"WARNING": 1}
-    (line,) = lines(caplog, "WARNING")
-    assert "compare something else" in line
-    assert "scrapy simhash reset --namespace pages" in line
-
-
-@deferred_f_from_coro_f
 async def test_a_crawl_that_meets_nothing_makes_no_namespace_and_empties_none(
     database, settings, urls
 ):
@@ -74,19 +62,6 @@ async def test_a_crawl_that_meets_nothing_makes_no_namespace_and_empties_none(
     await crawl(PageSpider, settings, urls)
     await crawl(PageSpider, settings | {"SIMHASH_RESET": True}, [])
     assert rows_of(database, "SELECT name, size FROM simhash_namespaces") == [("pages", 3)]
-
-
-class Watched(PageSpider):
-    """Knows what had been logged when it asked for its first page."""
-
-    async def start(self):
-        counts = {
-            level: self.crawler.stats.get_value(f"log_count/{level}", 0)
-            for level in ("WARNING", "ERROR")
-        }
-        self.logged = {level: count for level, count in counts.items() if count}
-        async for request in super().start():
-            yield request
 
 
 # What can never heal
@@ -161,45 +136,6 @@ async def test_a_database_without_the_schema_of_its_url_is_refused(tmp_path, url
     assert line.endswith("no schema has been selected to create in")
 
 
-@pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 300], ids=["nul", "lone", "long"])
-@deferred_f_from_coro_f
-async def test_a_spider_whose_name_can_be_no_namespace_is_refused_with_the_reason(
-    settings, urls, caplog, name
-):
-    class Named(PageSpider):
-        pass
-
-    Named.name = name
-    done = await crawl(Named, settings, urls)
-    assert (done.reason, fetched(done)) == ("simhash_misconfigured", 0)
-    (line,) = critical_lines(caplog)
-    assert "SIMHASH_NAMESPACE = '{spider}': namespace" in line
-    assert line.isprintable()
-    assert "Traceback" not in caplog.text
-    # Under another name it works.
-    done = await crawl(Named, settings | {"SIMHASH_NAMESPACE": "pages"}, urls)
-    assert (done.reason, done.stats["unique"]) == ("finished", 3)
-
-
-@deferred_f_from_coro_f
-async def test_an_unknown_engine_option_is_reported_once(settings, urls, caplog):
-    done = await crawl(PageSpider, settings | {"SIMHASH_ENGINE_OPTIONS": {"no_such": 1}}, urls)
-    assert done.reason == "simhash_index_unusable"
-    (line,) = critical_lines(caplog)
-    assert "no_such" in line
-
-
-@deferred_f_from_coro_f
-async def test_tables_of_a_newer_version_close_the_crawl(database, settings, urls, caplog):
-    await crawl(PageSpider, settings, urls)
-    change(database, "UPDATE simhash_meta SET value = '999' WHERE name = 'version'")
-    done = await crawl(PageSpider, settings, urls)
-    assert done.reason == "simhash_index_mismatch"
-    assert "checked" not in done.stats
-    (line,) = critical_lines(caplog)
-    assert "version 999" in line
-
-
 @pytest.mark.parametrize(
     "other",
     [{"SIMHASH_SCHEME": "keywords", "SIMHASH_DISTANCE": 3}, {"SIMHASH_CANDIDATES": "blocks"}],
@@ -224,12 +160,6 @@ async def test_another_scheme_refuses_the_crawl_and_names_the_command_that_helps
 
 
 # What may heal
-
-
-@deferred_f_from_coro_f
-async def test_a_missing_answer_is_reported_before_the_first_request(urls):
-    done = await crawl(Watched, NOBODY_THERE | STORES, urls)
-    assert done.crawler.spider.logged == {"ERROR": 1}
 
 
 @deferred_f_from_coro_f
@@ -274,28 +204,6 @@ process.crawl(spider.Offline)
 process.start()
 raise SystemExit(process.bootstrap_failed)
 """,
-    "other reactor": """
-import spider
-from scrapy.crawler import CrawlerProcess
-process = CrawlerProcess({"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"})
-process.crawl(spider.Offline)
-process.start()
-raise SystemExit(process.bootstrap_failed)
-""",
-    "notebook": """
-import asyncio, logging, spider
-from scrapy.crawler import AsyncCrawlerRunner
-
-async def main():
-    runner = AsyncCrawlerRunner({"TWISTED_REACTOR_ENABLED": False})
-    crawler = runner.create_crawler(spider.Offline)
-    await runner.crawl(crawler)
-    assert crawler.stats.get_value("finish_reason").startswith("simhash_")
-    return runner.bootstrap_failed
-
-logging.basicConfig(level="INFO")
-raise SystemExit(asyncio.run(main()))
-""",
 }
 SPIDER = """
 import scrapy
@@ -322,8 +230,6 @@ WRONG = {
         ("scrapy", "setting"),
         ("scrapy", "database"),
         pytest.param("process", "database", marks=pytest.mark.slow),
-        pytest.param("other reactor", "setting", marks=pytest.mark.slow),
-        pytest.param("notebook", "database", marks=pytest.mark.slow),
     ],
 )
 def test_however_it_is_run_there_is_one_line_and_the_process_knows_that_it_failed(

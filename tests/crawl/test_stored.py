@@ -163,35 +163,6 @@ class Stores(Pipeline):
         return item
 
 
-@deferred_f_from_coro_f
-async def test_what_a_pipeline_may_store_needs_no_feed(settings, urls, tmp_path):
-    feed = {str(tmp_path / "f.csv"): {"format": "csv", "item_classes": [Typed]}}
-    done = await crawl(PageSpider, settings | pipelines(Stores) | {"FEEDS": feed}, urls)
-    assert groups(done.crawler.pipeline.stored) == EVERY
-    assert "feeds/not_wanted" not in done.stats
-
-
-class FailsOnce(NotTyped):
-    """Fails with the first item; the exporter then writes it to no later feed."""
-
-    def accepts(self, item):
-        if path_of(item["url"]) == "/0/0":
-            raise ValueError("an error in a filter")
-        return True
-
-
-@deferred_f_from_coro_f
-async def test_a_filter_that_fails_leaves_an_item_unstored(settings, urls, tmp_path):
-    feeds = {
-        str(tmp_path / "f.csv"): {"format": "csv"},
-        str(tmp_path / "g.csv"): {"format": "csv", "item_filter": FailsOnce},
-    }
-    done = await crawl(PageSpider, settings | {"FEEDS": feeds}, urls)
-    lines = (tmp_path / "g.csv").read_text().split()[1:]
-    assert sorted(path_of(line).split("/")[1] for line in lines) == EVERY
-    assert done.stats["feeds/not_exported"] == 1
-
-
 # Pipelines that fail when they close
 
 

@@ -18,13 +18,10 @@ from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy import Engine, event
 from sqlalchemy.engine.default import DefaultDialect
 from stored import rows_of
-from visited_sites import FailsToStore
 
 from scrapy_simhash import Index
-from scrapy_simhash.crawl.connection import CrawlDatabase
 from scrapy_simhash.crawl.quarantine import unpack
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import IndexUnavailable
 
 GROUPS, COPIES = 12, 3
 PATHS = in_batch(GROUPS, COPIES)
@@ -70,20 +67,6 @@ async def test_an_index_that_is_lost_closes_the_crawl_if_that_is_wanted(database
     assert len(done.items) == GROUPS + done.stats["failed_open"] < 3 * GROUPS
 
 
-def failing_extractor(root):
-    raise LookupError("an error in an extractor")
-
-
-@deferred_f_from_coro_f
-async def test_an_extractor_of_ones_own_that_fails_costs_no_item(settings, urls, caplog):
-    done = await crawl(
-        PageSpider, settings | {"SIMHASH_EXTRACTOR": f"{__name__}.failing_extractor"}, urls
-    )
-    assert done.stats["failed_open"] == len(done.items) == len(PATHS)
-    (line,) = error_lines(caplog)
-    assert "an error in an extractor" in line
-
-
 @deferred_f_from_coro_f
 async def test_another_scheme_in_a_namespace_of_single_pages_closes_the_crawl(
     settings, urls, caplog
@@ -110,17 +93,6 @@ def locked(database):
         connection.execute("BEGIN IMMEDIATE")
         yield
         connection.execute("ROLLBACK")
-
-
-@deferred_f_from_coro_f
-async def test_locked_for_ever_every_item_is_stored(database, settings, urls):
-    await crawl(PageSpider, settings, [])
-    with Index(settings["SIMHASH_DATABASE_URL"]), locked(database):
-        done = await crawl(PageSpider, settings | {"SIMHASH_TIMEOUT": 0.4}, urls)
-    assert done.urls == sorted(PATHS)
-    assert done.stats["failed_open"] == len(PATHS)
-    # One that it can't be used, one that the run could not be closed.
-    assert done.errors <= 2
 
 
 @deferred_f_from_coro_f
@@ -168,27 +140,6 @@ async def test_on_a_full_disk_what_can_not_be_claimed_is_stored(database, settin
 
 
 @deferred_f_from_coro_f
-async def test_the_connections_of_a_run_that_can_not_be_closed_are(
-    settings, urls, monkeypatch, caplog
-):
-    close, closed = Database.close, []
-
-    def fails(self, **outcome):
-        raise IndexUnavailable("the disk is full")
-
-    def is_closed(self):
-        closed.append(self)
-        close(self)
-
-    monkeypatch.setattr(CrawlDatabase, "close_run", fails)
-    monkeypatch.setattr(Database, "close", is_closed)
-    await crawl(PageSpider, settings, urls[:1])
-    (line,) = error_lines(caplog)
-    assert line.startswith("The index could not be closed (the disk is full)")
-    assert len(closed) == 1
-
-
-@deferred_f_from_coro_f
 async def test_a_commit_whose_answer_is_lost_makes_no_page_its_own_duplicate(
     database, settings, urls, monkeypatch
 ):
@@ -216,7 +167,6 @@ async def test_a_commit_whose_answer_is_lost_makes_no_page_its_own_duplicate(
 
 @deferred_f_from_coro_f
 async def test_a_namespace_that_is_reset_meanwhile_starts_again(database, settings, urls):
-    from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.index.upkeep import reset_namespace
 
     def reset():
@@ -370,36 +320,7 @@ async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
     assert [path_of(url) for (url,) in orphans] == ["/0/0", "/1/0"]
 
 
-# What shows that not everything was stored
-
-
-@deferred_f_from_coro_f
-async def test_a_crawl_whose_feed_is_not_stored_is_released(settings, urls, caplog):
-    feeds = {
-        "FEEDS": {"broken://a": {"format": "jsonlines"}},
-        "FEED_STORAGES": {"broken": FailsToStore},
-    }
-    await crawl(PageSpider, settings | feeds, urls)
-    assert "All claims of this crawl are released" in caplog.text
-    after = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop"}, urls)
-    assert len(after.items) == after.stats["index/size"] == GROUPS
-
-
 # Other components
-
-
-@deferred_f_from_coro_f
-async def test_an_error_in_counting_costs_no_item(settings, site, monkeypatch, caplog):
-    def fail(one, other):
-        raise AttributeError("an error in what tells sites apart")
-
-    monkeypatch.setattr("scrapy_simhash.crawl.stats.same_site", fail)
-    settings = settings | {"CONCURRENT_REQUESTS": 1}
-    done = await crawl(PageSpider, settings, [f"{site}/0/{copy}" for copy in range(COPIES)])
-    assert done.urls == ["/0/0"]
-    assert len(done.drops) == COPIES - 1, "they are in quarantine, as if all was counted"
-    (line,) = error_lines(caplog)
-    assert "Counting failed" in line
 
 
 class Uncounting(MemoryStatsCollector):
@@ -421,21 +342,6 @@ async def test_stats_that_can_not_be_reached_cost_no_item_and_no_claim(database,
         (COPIES - 1,)
     ]
     assert done.errors == 1
-
-
-class FailsToOpen:
-    def open_spider(self):
-        raise RuntimeError("an error in another component")
-
-    def process_item(self, item):
-        return item
-
-
-@deferred_f_from_coro_f
-async def test_another_component_that_fails_to_open_leaves_nothing_behind(database, settings, urls):
-    with pytest.raises(RuntimeError, match="another component"):
-        await crawl(PageSpider, settings | {"ITEM_PIPELINES": {FailsToOpen: 500}}, urls)
-    assert not database.exists()
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,9 @@ import pytest
 from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy.exc import DataError, OperationalError
 
-from scrapy_simhash.crawl import worker as worker_module
 from scrapy_simhash.crawl.thread import DatabaseThread
 from scrapy_simhash.crawl.worker import Worker
-from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnavailable, IndexUnusable
+from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnavailable
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.verdict import ClaimRow, Document, Verdict
 from scrapy_simhash.simhash.scheme import Sketch
@@ -132,55 +131,6 @@ async def until(condition):
 
 
 @deferred_f_from_coro_f
-async def test_what_is_asked_while_it_works_is_committed_together(worker, session):
-    session.gate.clear()
-    first = asyncio.ensure_future(worker.claim("n", document("a")))
-    await until(lambda: session.busy)
-    others = [asyncio.ensure_future(worker.claim("n", document(name))) for name in "bcd"]
-    worker.confirm("n", claimed(7))
-    await asyncio.sleep(0.1)
-    session.gate.set()
-    verdicts = await asyncio.gather(first, *others)
-    await close(worker)
-    assert [verdict.claim.id for verdict in verdicts] == list(map(ord, "abcd"))
-    assert [call.claims for call in session.calls] == [["a"], ["b", "c", "d"]]
-    assert session.calls[1].confirm == [7]
-
-
-@deferred_f_from_coro_f
-async def test_the_event_loop_is_called_once_for_all_answers_of_a_transaction(
-    worker, session, monkeypatch
-):
-    loop = asyncio.get_running_loop()
-    call, calls = loop.call_soon_threadsafe, []
-
-    def counted(*arguments):
-        calls.append(arguments)
-        return call(*arguments)
-
-    monkeypatch.setattr(loop, "call_soon_threadsafe", counted)
-    session.gate.clear()
-    asked = [asyncio.ensure_future(worker.claim("n", document(name))) for name in "abcd"]
-    await until(lambda: session.busy)
-    calls.clear()  # that the database is open was an answer too
-    session.gate.set()
-    await asyncio.gather(*asked)
-    assert len(calls) == len(session.calls) == 1
-    await close(worker)
-
-
-@deferred_f_from_coro_f
-async def test_namespaces_are_kept_apart(worker, session):
-    session.gate.clear()
-    asked = [asyncio.ensure_future(worker.claim(name, document())) for name in "xyx"]
-    await asyncio.sleep(0.1)
-    session.gate.set()
-    await asyncio.gather(*asked)
-    await close(worker)
-    assert sorted(call.namespace for call in session.calls for _ in call.claims) == ["x", "x", "y"]
-
-
-@deferred_f_from_coro_f
 async def test_a_claim_nobody_waits_for_any_more_is_released(worker, session):
     session.gate.clear()
     asked = asyncio.ensure_future(worker.claim("n", document("a")))
@@ -233,18 +183,6 @@ async def test_while_the_database_is_away_nobody_waits_for_it(worker, session):
     session.fail = lambda claims: None
     await until(lambda: worker.refusal is None)
     assert (await worker.claim("n", document())).kind == "unique"
-    await close(worker)
-
-
-@deferred_f_from_coro_f
-async def test_what_waiting_does_not_change_is_not_asked_for_again_and_again(worker, session):
-    session.fail = lambda claims: IndexUnusable("no such password")
-    for _ in range(2):
-        with pytest.raises(IndexUnusable):
-            await worker.claim("n", document())
-    await asyncio.sleep(1.5)
-    assert session.probes == []
-    session.fail = lambda claims: None
     await close(worker)
 
 
@@ -331,22 +269,6 @@ async def test_a_heartbeat_comes_first_and_clearing_up_last(worker, session):
     assert done[done.index("batch", 1) - 1] == "beat"
 
 
-@deferred_f_from_coro_f
-async def test_without_a_heartbeat_the_database_is_away(worker, session, caplog):
-    def send_heartbeat():
-        raise unavailable()
-
-    await worker.claim("n", document("a"))
-    session.run.send_heartbeat, session.fail = send_heartbeat, lambda claims: unavailable()
-    for _ in range(3):
-        with pytest.raises(IndexUnavailable):
-            await worker.claim("n", document("b"))
-    await until(lambda: len(session.probes) > 2)
-    session.run.send_heartbeat, session.fail = (lambda: None), lambda claims: None
-    await close(worker)
-    assert caplog.text.count("heartbeat of this run failed") == 1
-
-
 def out_of_range():
     error = IndexUnavailable("a value is out of range")
     error.__cause__ = DataError("", {}, Exception("out of range"))
@@ -415,37 +337,6 @@ def fails_to_close():
     raise OSError("a disk is full")
 
 
-@deferred_f_from_coro_f
-async def test_it_is_opened_again_after_it_could_not_be_opened(session):
-    attempts = iter([unavailable(), unavailable(), None])
-
-    def connect(liveness):
-        if error := next(attempts):
-            raise error
-        return session
-
-    worker = Worker(connect, timeout=5)
-    with pytest.raises(IndexUnavailable, match="unavailable"):
-        await worker.claim("n", document())
-    assert worker.figures.run is None
-    await until(lambda: worker.figures.run == 1)
-    await until(lambda: worker.refusal is None)
-    assert (await worker.claim("n", document())).kind == "unique"
-    await close(worker)
-
-
-@deferred_f_from_coro_f
-async def test_a_driver_that_is_missing_will_not_come_back():
-    def connect(liveness):
-        raise ModuleNotFoundError("no driver")
-
-    worker = Worker(connect, timeout=5)
-    for _ in range(2):
-        with pytest.raises(IndexUnusable, match="no driver"):
-            await worker.claim("n", document())
-    await close(worker)
-
-
 @pytest.mark.parametrize(("is_busy", "at_least"), [(False, 0.3), (True, 10 * 0.3)])
 @deferred_f_from_coro_f
 async def test_at_the_end_a_database_is_waited_for_but_not_for_ever(
@@ -471,60 +362,7 @@ async def test_at_the_end_a_database_is_waited_for_but_not_for_ever(
     await until(lambda: session.closed)
 
 
-@deferred_f_from_coro_f
-async def test_without_work_no_database_is_opened():
-    def connect(liveness):
-        raise AssertionError("nobody asked for it")
-
-    await close(Worker(connect, timeout=1))
-
-
 # What is done together
-
-
-@pytest.fixture
-def turns(monkeypatch):
-    """The seconds until each turn of the thread, as they are planned in a crawl."""
-    seconds: list[float] = []
-    monkeypatch.setattr("scrapy_simhash.crawl.worker._GATHER", 0.08)
-    later = worker_module.call_later
-
-    def noted(pause, call, *given):
-        if call.__name__ == "_take_turn":
-            seconds.append(pause)
-        return later(0 if call.__name__ == "_take_turn" else pause, call, *given)
-
-    monkeypatch.setattr("scrapy_simhash.crawl.worker.call_later", noted)
-    return seconds
-
-
-@deferred_f_from_coro_f
-async def test_jobs_are_gathered_for_one_transaction(worker, session, turns):
-    await worker.claim("n", document())
-    turns.clear()
-    worker._turn_at = float("-inf")
-    # For longer while claims keep coming.
-    seconds = [0.01, 0.02, 0.04, 0.08, 0.08]
-    for _ in seconds:
-        await worker.claim("n", document())
-    assert turns == seconds
-    # After a pause.
-    await asyncio.sleep(0.2)
-    await worker.claim("n", document())
-    assert turns == [*seconds, 0.01]
-    # Not where a whole transaction is there.
-    asked = [asyncio.ensure_future(worker.claim("n", document())) for _ in range(2 * BATCH)]
-    await asyncio.gather(*asked)
-    assert [len(call.claims) for call in session.calls[-2:]] == [BATCH, BATCH]
-    assert turns.count(0.0)
-    # Outcomes wait for a claim, and not for long.
-    turns.clear()
-    worker.confirm("n", claimed(1))
-    worker.release("n", claimed(2))
-    assert turns == [0.25]
-    await worker.claim("n", document())
-    assert (session.calls[-1].confirm, session.calls[-1].release) == ([1], [2])
-    await close(worker)
 
 
 @deferred_f_from_coro_f

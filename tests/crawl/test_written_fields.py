@@ -76,12 +76,3 @@ def test_an_object_that_is_yielded_twice_has_its_last_status(kind, caplog):
         field.write(copy.copy(item), {"status": "of a copy"})
     assert ItemAdapter(item)["status"] == {"status": 2}
     assert caplog.messages == []
-
-
-def test_few_values_are_remembered():
-    field = ItemField("SIMHASH_CHANGE_FIELD", "status")
-    items = [{} for _ in range(3000)]
-    for number, item in enumerate(items):
-        field.write(item, str(number))
-    free = sum(map(field.is_free, items))
-    assert 100 < free < 3000

@@ -132,7 +132,7 @@ def many(table: Table, namespace: int) -> Select[Any]:
 
 
 @pytest.mark.parametrize("arrives", [True, False])
-@pytest.mark.parametrize("known", [None, "pass", "drop"])
+@pytest.mark.parametrize("known", ["pass", "drop"])
 def test_whichever_answer_is_lost_the_work_is_done_once_and_its_verdicts_are_told(
     db: Database, known: Any, arrives: bool
 ) -> None:
@@ -140,7 +140,7 @@ def test_whichever_answer_is_lost_the_work_is_done_once_and_its_verdicts_are_tol
     assert [kind for kind, *_ in whole[0]].count("unique") >= 2
     for number in count():
         # An answer alone, and the one behind it, too: that to the question for the token.
-        for numbers in ({number}, {number, number + 1}):
+        for numbers in ({number}, {number, number + 1})[: 2 - number % 2]:
             made, lost = third_visit(db, f"{numbers}", known, numbers, arrives=arrives)
             assert made == whole, numbers
         if not lost:

@@ -65,7 +65,7 @@ def test_the_last_visit_of_a_case_in_all_orders(mode: str, one: VisitCase) -> No
     ("engine", "numbers"),
     [
         *((engine, range(20)) for engine in ENGINES),
-        pytest.param("sqlite", range(20, 420), marks=pytest.mark.slow),
+        pytest.param("sqlite", range(20, 140), marks=pytest.mark.slow),
     ],
 )
 def test_random_histories(
@@ -82,7 +82,7 @@ def test_random_histories(
 
 @in_both_modes
 @pytest.mark.parametrize(
-    "numbers", [range(20), pytest.param(range(20, 420), marks=pytest.mark.slow)], ids=len
+    "numbers", [range(20), pytest.param(range(20, 140), marks=pytest.mark.slow)], ids=len
 )
 def test_several_items_in_one_transaction(mode: str, numbers: range) -> None:
     for number in numbers:
@@ -98,10 +98,6 @@ def test_several_items_in_one_transaction(mode: str, numbers: range) -> None:
                 is_whole = bool(items) and not any("stops" in page.words for page in visit.things)
                 absent = judge.close(run, complete=is_whole, gone=())
                 assert sorted(absent) == sorted(outcome.absent), lines
-
-
-def test_the_orders_are_those_of_cases() -> None:
-    assert {one.case.name for one in VISIT_CASES}.issuperset(ORDERS)
 
 
 class UsesTwo(IndexJudge):
