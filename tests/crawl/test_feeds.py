@@ -106,17 +106,6 @@ async def test_an_item_that_can_not_be_written_counts_as_not_stored(
     assert groups(again.items) == ["1"]
 
 
-@pytest.mark.parametrize("case", FEEDS)
-@deferred_f_from_coro_f
-async def test_what_was_written_is_not_suspicious(settings, urls, tmp_path, caplog, case):
-    done = await crawl(PageSpider, settings | {"FEEDS": feeds(case, tmp_path)}, urls)
-    assert runs(settings) == [1]
-    assert "feeds/not_exported" not in done.stats
-    assert "claims/released" not in done.stats
-    assert "could not be written" not in caplog.text
-    assert "All claims of this crawl are released" not in caplog.text
-
-
 class Missing(FileFeedStorage):
     """A storage for feeds whose library is missing."""
 

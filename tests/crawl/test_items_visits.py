@@ -6,7 +6,7 @@ import pytest
 from hosts import serve_hosts
 from loopback import PageSpider, crawl
 from scrapy.utils.defer import deferred_f_from_coro_f
-from site_pages import layout, paragraphs, story, title
+from site_pages import layout, paragraphs, story
 
 SHOP, TOWN = "http://shop.example", "http://town.example"
 
@@ -70,35 +70,6 @@ async def test_an_item_of_url_and_title_stands_for_the_text_of_its_page(settings
         hosts["shop.example"] = page(new)
         again = await crawl(TitleSpider, settings | through, [f"{SHOP}/p"])
     assert again.stats[f"changes/{status}"] == 1
-
-
-class ArticleSpider(PageSpider):
-    """All paragraphs of an article."""
-
-    name = "articles"
-
-    def parse(self, response):
-        yield {"url": response.url, "text": "\n".join(response.css("main p::text").getall())}
-
-
-@pytest.mark.parametrize("known", ["drop", "pass"])
-@deferred_f_from_coro_f
-async def test_a_mirror_that_is_met_first_the_next_day_has_not_changed(settings, known):
-    def stories(visit: int) -> dict[str, bytes]:
-        state = f"Updated {visit + 2} hours ago"
-        texts = [paragraphs(*story(number, 180), state) for number in range(3)]
-        return {f"/{n}": layout("news", title(n), text) for n, text in enumerate(texts)}
-
-    urls = [f"http://{host}.example/{n}" for host in ("one", "two") for n in range(3)]
-    hosts = {"one.example": stories(1), "two.example": stories(1)}
-    settings |= {"SIMHASH_KNOWN": known}
-    with serve_hosts(hosts) as through:
-        first = await crawl(ArticleSpider, settings | through, urls)
-        hosts |= {"one.example": stories(5), "two.example": stories(5)}
-        again = await crawl(ArticleSpider, settings | through, urls[::-1])
-    assert len(first.items) == 3
-    assert "changes/changed" not in again.stats
-    assert len(again.items) == (3 if known == "pass" else 0)
 
 
 class ArchiveSpider(PageSpider):

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
-from contextlib import closing
-
 import pytest
 from loopback import PageSpider, article, crawl, serve
 from parsel import selector
@@ -13,7 +9,6 @@ from scrapy import signals
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 from scrapy_simhash.crawl.claims import Claims
-from scrapy_simhash.text.packed import unpack_text
 
 
 class Titles(PageSpider):
@@ -49,27 +44,6 @@ class SeesTrees:
     def scraped(self, response):
         self.stats.inc_value(f"trees/{response._cached_selector is not None}")
         assert len(response.css("p::text").get().split()) == 120
-
-
-@deferred_f_from_coro_f
-async def test_the_thread_of_the_database_compresses_no_texts(settings, monkeypatch, tmp_path):
-    database = tmp_path / "texts.db"
-    settings |= {"SIMHASH_DATABASE_URL": f"sqlite:///{database}"}
-
-    def pack(text):
-        raise AssertionError(f"{threading.current_thread().name} compresses {text!r}")
-
-    monkeypatch.setattr("scrapy_simhash.index.batch.pack_text", pack)
-    # The second is kept aside with its own text.
-    with serve({"/a": article("a"), "/b": article("a")}) as site:
-        found = await crawl(Titles, settings, [site + "/a", site + "/b"])
-    assert found.crawler.stats.get_value("simhash/duplicates") == 1
-    assert not found.crawler.stats.get_value("simhash/failed_open")
-    with closing(sqlite3.connect(database)) as connection:
-        packed = connection.execute("SELECT text FROM simhash_texts").fetchall()
-    texts = [unpack_text(text)[0] for (text,) in packed]
-    assert len(texts) == 2
-    assert all(text and len(text.split()) == 120 for text in texts)
 
 
 @pytest.mark.parametrize("spider", [Titles, TitlesOfAll])

@@ -51,7 +51,7 @@ def busy(path, is_over):
 async def test_while_the_database_is_busy_the_crawl_waits_and_fetches_no_more(tmp_path, caplog):
     """However long: what bounds it is the time in which nobody gets through."""
     # A timeout that a slow machine alone does not exceed.
-    path, timeout, pages = tmp_path / "index.db", 3, 200
+    path, timeout, pages = tmp_path / "index.db", 3, 120
     is_over, fetched = threading.Event(), count()
     meanwhile = []
     others = busy(path, is_over)
@@ -89,6 +89,26 @@ async def test_while_the_database_is_busy_the_crawl_waits_and_fetches_no_more(tm
     assert (done.stats["unique"], done.stats["duplicates"]) == (pages / 2, pages / 2)
     assert done.stats["wait_seconds"] > timeout
     assert error_lines(caplog) == []
+
+
+@deferred_f_from_coro_f
+async def test_at_its_end_a_crawl_waits_for_a_busy_database(tmp_path, urls, caplog):
+    path, timeout, is_over = tmp_path / "index.db", 1, threading.Event()
+    others = busy(path, is_over)
+
+    class Spider(PageSpider):
+        def closed(self, reason):
+            others.__enter__()
+            threading.Timer(3 * timeout, is_over.set).start()
+
+    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{path}", "SIMHASH_TIMEOUT": timeout}
+    try:
+        await crawl(Spider, settings, urls)
+    finally:
+        others.__exit__(None, None, None)
+    assert error_lines(caplog) == []
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT settled FROM simhash_runs").fetchall() == [(1,)]
 
 
 # Gone, and back again

@@ -11,7 +11,6 @@ from site_pages import sentences
 
 from scrapy_simhash.crawl.page_text import PageText
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.item.content import read_item
 from scrapy_simhash.item.facts import Facts
 
 STORY = " ".join(sentences(number, 40) for number in range(5))
@@ -89,22 +88,3 @@ def test_a_page_that_nobody_has_parsed_is_not_parsed_for_that() -> None:
     assert unread.cut(f"Home A flood {STORY} {BESIDE}") is None
     assert unread.title == ""
     assert unread.facts_beside(Facts()) == Facts()
-
-
-def test_the_facts_of_the_page_count_beside_an_item_with_a_text() -> None:
-    place = '{"jobLocation": {"address": {"addressLocality": "Oakland"}}}'
-    job = f'<script type="application/ld+json">{place}</script>'
-    row = "<dl><dt>Views<dd>7<dt>Location<dd>Oakland</dl>"
-
-    def names(more: str, titled: str = "A flood | The Herald", **own: str) -> set[str]:
-        item = read_item(own, page_url="http://a.com/1", since=0.0, now=0.0).facts
-        return {*page(titled, more).facts_beside(item).names.values()}
-
-    both = {"page:title", "page:heading"}
-    assert names(job) == {*both, "page:addressLocality"}
-    assert names(row) == {*both, "page:value.Views", "page:value.Location"}
-    # The item has a title of its own: that of the page counts if it begins with the heading.
-    assert names("", title="A flood") == {*both, "title"}
-    assert names("", "A flood in Ashford | The Herald", title="A flood") == {*both, "title"}
-    assert names("", "The Herald", title="A flood") == {"page:heading", "title"}
-    assert names("", "The Herald", colour="red") == {*both, "colour"}

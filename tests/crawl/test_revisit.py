@@ -15,13 +15,12 @@ import pytest
 from loopback import crawl
 from PIL import Image
 from scrapy import Request, Spider
-from scrapy.linkextractors import LinkExtractor
-from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
 from scrapy.utils.defer import deferred_f_from_coro_f
 from validated_site import PACKS, ValidatedSite, ValidPage, serve_validated
 from web_poet import WebPage, field
 
-from scrapy_simhash.db.pages import PageFile, StoredPage, file_size
+from scrapy_simhash.db.pages import StoredPage, file_size
+from scrapy_simhash.index.index import Index
 
 
 class Follows(Spider):
@@ -94,30 +93,15 @@ async def test_what_was_not_modified_is_not_downloaded(site, conditional, known,
     assert (first.errors, second.errors, third.errors) == (0, 0, 0)
 
 
-class Down:
-    def process_item(self, item):
-        raise ConnectionError("the database of this pipeline is down")
-
-
 @deferred_f_from_coro_f
-async def test_a_page_that_was_downloaded_but_not_stored_is_read(site, conditional):
-    """Its server calls it unmodified since then, but its item is older."""
-    await visit(site, conditional, OfPages)
+async def test_a_look_up_that_fails_harms_no_item(site, conditional, monkeypatch):
+    def fails(self, documents):
+        raise ValueError("a damaged row")
+
+    await visit(site, conditional)
     site.change("/b", text="another text")
-    await visit(site, conditional | {"ITEM_PIPELINES": {Down: 500}}, OfPages)
-    third = await visit(site, conditional, OfPages)
-    assert third.urls == ["/b"]
-    assert len(site.asked(304)) == 6
-
-
-class OfPages(Follows):
-    """Its items have no text: they are compared by that of their pages."""
-
-    name = "of pages"
-
-    def items(self, response):
-        if response.css("h1"):
-            yield {"url": response.url}
+    monkeypatch.setattr(Index, "meet", fails)
+    assert {"/b"} <= {*(await visit(site, conditional)).urls}
 
 
 @pytest.mark.parametrize(
@@ -132,24 +116,6 @@ async def test_pages_are_asked_for_as_their_server_allows(site, conditional, val
     assert ("/b" in site.asked(304)) is is_known
     site.change("/b", text="another text")
     assert (await visit(site, conditional)).urls == ["/b"]
-
-
-@deferred_f_from_coro_f
-async def test_a_redirect_is_followed_and_its_target_is_a_page_of_its_own(site, conditional):
-    site.pages["/b"] = ValidPage(redirect="/x")
-    site.pages["/x"] = ValidPage("text x")
-    await visit(site, conditional)
-    await visit(site, conditional)
-    assert site.asked(301) == ["/b"]
-    assert "/x" in site.asked(304)
-    # What has turned into a redirect does not pass its validators on.
-    site.pages["/c"] = ValidPage(redirect="/y")
-    site.pages["/y"] = ValidPage("text y", validator="false")
-    third = await visit(site, conditional)
-    assert third.urls == ["/y"]
-    asked = {answer.path: answer.conditions for answer in site.answers}
-    assert asked["/c"]
-    assert asked["/y"] == {}
 
 
 @deferred_f_from_coro_f
@@ -382,25 +348,6 @@ class Other(Follows):
     name = "other"
 
 
-@deferred_f_from_coro_f
-async def test_a_copy_of_what_was_not_modified_is_one(site, conditional):
-    await visit(site, conditional)
-    site.change("/list", links=["/b", "/c", "/d", "/copy"])
-    site.pages["/copy"] = ValidPage("text a")
-    second = await visit(site, conditional)
-    assert second.items == []
-    assert second.stats["duplicates"] == 1
-    await visit(site, conditional)
-    assert {"/a", "/copy"} <= {*site.asked(304)}
-    # What the site still has in one place is not missing.
-    site.change("/a", status=404)
-    assert "changes/missing" not in (await visit(site, conditional)).stats
-    site.change("/a", text="another text", status=200)
-    assert (await visit(site, conditional)).urls == ["/a"]
-    await visit(site, conditional)
-    assert {"/a", "/copy"} <= {*site.asked(304)}
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -441,24 +388,6 @@ async def test_only_the_owner_may_read_the_file(site, conditional, tmp_path):
 def stored(number, size, checked=0.0):
     key, url = bytes([number] * 16), f"http://x/{number}"
     return StoredPage(key, url, checked, 1, 0, False, 1, 1, b"", b"", b"", b"x" * size)
-
-
-def test_what_was_checked_longest_ago_makes_room(tmp_path):
-    path = tmp_path / "pages.db"
-    before = PageFile(path, 100)
-    before.write([stored(number, 30, checked=float(number)) for number in range(3)])
-    before.close()
-    file = PageFile(path, 100)
-    now = file._opened + 1
-    file.write([stored(0, 30, now), stored(4, 30, now)])
-    found = [file.find(bytes([number] * 16)) is not None for number in range(5)]
-    assert found == [True, False, True, False, True]
-    file.write([stored(5, 60, now)])
-    # What this crawl has checked stays: a part of a large site is always found.
-    found = [file.find(bytes([number] * 16)) is not None for number in range(6)]
-    assert found == [True, False, False, False, True, False]
-    file.close()
-    assert file_size(path) == (2, 60)
 
 
 @deferred_f_from_coro_f
@@ -618,42 +547,3 @@ async def test_page_objects_are_made_of_cached_pages(site, conditional):
     assert second.urls == ["/b"]
     assert len(site.asked(304)) == 5
     assert second.errors == 0
-
-
-class Rules(CrawlSpider):
-    name = "rules"
-    rules = (Rule(LinkExtractor(), callback="parse_page", follow=True),)
-
-    def __init__(self, url: str):
-        super().__init__()
-        self._link = url
-
-    async def start(self):
-        yield Request(f"{self._link}/", dont_filter=True)
-
-    def parse_page(self, response):
-        yield from Follows.items(self, response)
-
-
-class OfSitemap(SitemapSpider):
-    name = "sitemap"
-
-    def __init__(self, url: str):
-        self.sitemap_urls = [f"{url}/sitemap.xml"]
-        super().__init__()
-
-    def parse(self, response):
-        yield from Follows.items(self, response)
-
-
-@pytest.mark.parametrize("spider", [Rules, OfSitemap])
-@deferred_f_from_coro_f
-async def test_spiders_of_scrapy(site, conditional, spider):
-    urls = "".join(f"<url><loc>{site.url}/{name}</loc></url>" for name in "abcd")
-    site.raw["/sitemap.xml"] = f"<urlset>{urls}</urlset>".encode()
-    first = await visit(site, conditional, spider)
-    assert first.urls == ["/a", "/b", "/c", "/d"]
-    site.change("/b", text="another text")
-    second = await visit(site, conditional, spider)
-    assert second.urls == ["/b"]
-    assert {"/a", "/c", "/d"} <= {*site.asked(304)}

@@ -1,20 +1,17 @@
-"""What is used of Scrapy without being documented: it is there, and what is lost without it."""
+"""What is used of Scrapy without being documented: without it a feature is lost, and no item."""
 
 from __future__ import annotations
 
-import gc
 import logging
 from types import SimpleNamespace
-from weakref import ref
 
 import pytest
 from loopback import PageSpider, article, crawl, serve
 from scrapy import Request, Spider
-from scrapy.extensions.feedexport import FeedExporter, FeedSlot
-from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.extensions.feedexport import FeedSlot
+from scrapy.http import Response, TextResponse
 from scrapy.pipelines import ItemPipelineManager
 from scrapy.utils.defer import deferred_f_from_coro_f
-from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl import scrapy_internals
 from scrapy_simhash.crawl.scrapy_internals import (
@@ -34,39 +31,6 @@ from scrapy_simhash.crawl.scrapy_internals import (
 
 
 @pytest.fixture
-def no_collector():
-    gc.disable()
-    yield
-    gc.enable()
-
-
-@pytest.fixture
-def page(no_collector: None) -> HtmlResponse:
-    made = HtmlResponse("http://a.example/", body=b"<p>text", encoding="utf-8")
-    assert made.css("p::text").get() == "text"
-    return made
-
-
-def test_a_tree_goes_at_once(page: HtmlResponse) -> None:
-    tree = ref(page.selector.root)
-    assert has_tree(page)
-    release_tree(page)
-    assert tree() is None
-    assert not has_tree(page)
-    assert page._cached_ubody is None
-
-
-# The contract: what the installed version of Scrapy has
-
-
-class Parses(Spider):
-    name = "parses"
-
-    def parse(self, response):
-        yield from ()
-
-
-@pytest.fixture
 def lost(monkeypatch, caplog):
     """The features reported as lost; each test starts with none."""
     monkeypatch.setattr(scrapy_internals, "_lost", set())
@@ -76,18 +40,6 @@ def lost(monkeypatch, caplog):
         return [line for line in caplog.messages if "differs from what this plugin" in line]
 
     return lines
-
-
-def feed(tmp_path):
-    options = {"format": "jsonlines", "batch_item_count": 5}
-    crawler = get_crawler(Parses, {"FEEDS": {str(tmp_path / "%(batch_id)d.jl"): options}})
-    crawler.spider = Parses()
-    exporter = FeedExporter.from_crawler(crawler)
-    exporter.open_spider(crawler.spider)
-    return crawler, exporter
-
-
-# Without it a feature is lost, with one warning, and nothing else
 
 
 def crawler_with(**parts):

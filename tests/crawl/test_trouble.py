@@ -13,10 +13,8 @@ import psutil
 import pytest
 from loopback import InPhases, PageSpider, crawl, error_lines, in_batch, path_of, prose
 from scrapy import Request
-from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy import Engine, event
-from sqlalchemy.engine.default import DefaultDialect
 from stored import rows_of
 
 from scrapy_simhash import Index
@@ -35,7 +33,10 @@ def settings(database):
 # A database that does not answer
 
 
-NOBODY_THERE = {"SIMHASH_DATABASE_URL": "postgresql+psycopg://127.0.0.1:1/none"}
+NOBODY_THERE = {
+    "SIMHASH_DATABASE_URL": "postgresql+psycopg://127.0.0.1:1/none",
+    "SIMHASH_TIMEOUT": 1,
+}
 
 
 @deferred_f_from_coro_f
@@ -137,32 +138,6 @@ async def test_on_a_full_disk_what_can_not_be_claimed_is_stored(database, settin
     assert done.errors <= 2
     after = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop"}, urls)
     assert after.errors == 0, "with room again it goes on"
-
-
-@deferred_f_from_coro_f
-async def test_a_commit_whose_answer_is_lost_makes_no_page_its_own_duplicate(
-    database, settings, urls, monkeypatch
-):
-    commit, count = DefaultDialect.do_commit, iter(range(10_000))
-
-    def lose_the_answer(self, connection):
-        commit(self, connection)
-        if next(count) % 2:
-            error = sqlite3.OperationalError("database is locked")
-            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
-            raise error
-
-    monkeypatch.setattr(DefaultDialect, "do_commit", lose_the_answer)
-    done = await crawl(PageSpider, settings, urls)
-    assert sorted(path.split("/")[1] for path in done.urls) == sorted(map(str, range(GROUPS)))
-    assert (done.stats["unique"], done.stats["duplicates"]) == (GROUPS, GROUPS * (COPIES - 1))
-    assert done.errors == 0
-    # Nothing is written twice either.
-    assert rows_of(database, "SELECT count(*) FROM simhash_claims WHERE state = 1") == [(GROUPS,)]
-    assert rows_of(database, "SELECT count(*) FROM simhash_sightings WHERE action != ''") == [
-        (GROUPS * (COPIES - 1),)
-    ]
-    assert rows_of(database, "SELECT size FROM simhash_namespaces") == [(GROUPS,)]
 
 
 @deferred_f_from_coro_f
@@ -321,27 +296,6 @@ async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
 
 
 # Other components
-
-
-class Uncounting(MemoryStatsCollector):
-    """Has lost what it counts in, for this package at least."""
-
-    def inc_value(self, key, *args, **kwargs):
-        if key.startswith("simhash/"):
-            raise ConnectionError("the stats can't be reached")
-        super().inc_value(key, *args, **kwargs)
-
-
-@deferred_f_from_coro_f
-async def test_stats_that_can_not_be_reached_cost_no_item_and_no_claim(database, settings, site):
-    settings = settings | {"STATS_CLASS": Uncounting, "CONCURRENT_REQUESTS": 1}
-    done = await crawl(PageSpider, settings, [f"{site}/0/{copy}" for copy in range(COPIES)])
-    assert done.urls == ["/0/0"]
-    assert rows_of(database, "SELECT state FROM simhash_claims") == [(1,)]
-    assert rows_of(database, "SELECT count(*) FROM simhash_sightings WHERE action != ''") == [
-        (COPIES - 1,)
-    ]
-    assert done.errors == 1
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from servers import (
     free_ports,
     server,
 )
-from sqlalchemy import Connection, create_engine, select, text, update
+from sqlalchemy import Connection, text, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import OperationalError
 
@@ -36,16 +35,6 @@ def db(engine: str, tmp_path: Path) -> Iterator[Database]:
     opened = Database(cleared_database(engine, tmp_path), timeout=2)
     yield opened
     opened.close()
-
-
-ONE = select(text("1"))
-
-
-def execute(url: URL, statement: str) -> None:
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        connection.execute(text(statement))
-    engine.dispose()
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
@@ -151,27 +140,6 @@ def test_a_database_without_an_encoding_is_refused_with_what_to_do() -> None:
 
 
 # Transactions
-
-
-@pytest.mark.parametrize("engine", ["postgresql"])
-def test_a_transaction_that_the_server_ends_because_it_was_idle_is_tried_again(
-    engine: str, tmp_path: Path
-) -> None:
-    with empty_database(engine, tmp_path) as url:
-        db = Database(url)
-        execute(url, f"ALTER DATABASE {url.database} SET idle_in_transaction_session_timeout = 100")
-        db.engine.dispose()
-        seen: list[int] = []
-
-        def work(connection: Connection) -> None:
-            seen.append(1)
-            assert connection.scalar(ONE) == 1
-            time.sleep(0.5 if len(seen) == 1 else 0)
-            assert connection.scalar(ONE) == 1
-
-        db.transact(work)
-        assert len(seen) == 2
-        db.close()
 
 
 # As a server may have it for every session.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from scrapy_simhash.db.patience import Patience
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.runs import Run
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 on_servers = pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "sqlite"])
@@ -30,8 +28,6 @@ on_servers = pytest.mark.parametrize("engine", [engine for engine in ENGINES if 
 NO_PASSWORDS = Passwords(make_url("sqlite://"), {})
 #: Seconds; of MariaDB's locks one waits at least one.
 TIMEOUT = 2
-#: Crawls that start at the same moment.
-RUNS = 12
 
 
 @pytest.fixture
@@ -74,20 +70,6 @@ def others(index: Index, *, seconds: float, hold: float, many: int = 12) -> Iter
         db.close()
 
 
-def test_a_lock_that_moves_is_waited_for_longer_than_the_timeout(tmp_path: Path) -> None:
-    """On SQLite, where those who wait longer are as likely to be left behind."""
-    with Index(f"sqlite:///{tmp_path}/seen.db", timeout=1) as index:
-        index.run  # noqa: B018 - opened while nobody is in the way
-        for number in range(10):
-            before = index.database.liveness.waited
-            with others(index, seconds=4, hold=0.3):
-                assert index.claim(f"some words of a text {number}", key=f"{number}")
-            # It may have had the lock at once, by luck.
-            if (waited := index.database.liveness.waited - before) > 2:
-                break
-        assert waited > 2
-
-
 @on_every_engine
 def test_as_long_as_others_are_seen_to_get_through_nothing_is_given_up(
     index: Index, monkeypatch: pytest.MonkeyPatch
@@ -97,25 +79,6 @@ def test_as_long_as_others_are_seen_to_get_through_nothing_is_given_up(
     with others(index, seconds=0, hold=3 * TIMEOUT, many=1):
         assert index.claim("some words of a text", key="a").kind == "unique"
     assert TIMEOUT < index.database.liveness.waited < 10 * TIMEOUT
-
-
-@on_servers
-def test_runs_that_open_at_one_moment_wait_for_each_other(engine: str, tmp_path: Path) -> None:
-    """Crawls that start by the clock: together they hold the lock for longer than the timeout."""
-    db = Database(
-        cleared_database(engine, tmp_path), timeout=TIMEOUT, options={"pool_size": 2 * RUNS}
-    )
-    asked = db.clock
-
-    def slow(connection: Connection) -> float:
-        time.sleep(0.4)
-        return asked(connection)
-
-    db.clock = slow  # type: ignore[method-assign]
-    with ThreadPoolExecutor(RUNS) as pool:
-        runs = list(pool.map(lambda _: Run.open(db), range(RUNS)))
-    assert len({run.visit for run in runs}) == 1
-    db.close()
 
 
 @on_every_engine

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from servers import ENGINES, empty_database
-from sqlalchemy import delete, update
+from sqlalchemy import delete
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database, drop_tables, read_secret
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnavailable
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.upkeep import reset_namespace
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 
@@ -97,34 +95,6 @@ def test_who_comes_second_in_the_middle_of_it_takes_that_of_the_first(
 
 def is_secret() -> object:
     return schema.meta.c.name == "secret"
-
-
-@pytest.fixture
-def without(url: str) -> Iterator[Database]:
-    """A database of before there were secrets, with a namespace."""
-    with Index(url, namespace="old") as index:
-        index.confirm(index.claim("a text of before there were secrets", key="a"))
-    database = Database(url)
-
-    def forget(connection: object) -> None:
-        connection.execute(delete(schema.meta).where(is_secret()))
-        connection.execute(update(schema.namespaces).values(scheme="shingles/2 bits=128"))
-
-    database.transact(forget)
-    yield database
-    database.close()
-
-
-def test_a_database_without_one_gets_one_and_what_is_in_it_is_refused(
-    without: Database, url: str
-) -> None:
-    drawn = secret(url)
-    assert len(drawn) == 16
-    with pytest.raises(FingerprintMismatch, match="scrapy simhash reset --namespace old"):
-        Index(url, namespace="old")
-    reset_namespace(without, "old")
-    with Index(url, namespace="old") as index:
-        assert index.database.secret == drawn
 
 
 def test_an_index_whose_database_was_recreated_does_not_mix_the_two(url: str) -> None:

@@ -64,12 +64,6 @@ def test_a_parameter_that_identifies_the_page_is_contradicted(patterns_of):
     assert found["b.test/p?id"].contradicted == 1
 
 
-def test_a_calendar_repeats_at_the_end_of_its_path(patterns_of):
-    pages = [(f"http://a.test/events/2031/{month}", "events") for month in range(1, 13)]
-    found = patterns_of(pages)["a.test/events/*"]
-    assert (found.compared, found.repeats) == (12, 11)
-
-
 def test_pages_are_compared_with_those_of_their_run(tmp_path):
     """A page that was updated between two runs is no other page because of its session id."""
     url, rule = f"sqlite:///{tmp_path / 'seen.db'}", Rule(known="pass")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import pytest
-from claims import BITS, article, edited
+from claims import article, edited
 from servers import ENGINES
 
 from scrapy_simhash.db.transactions import Database
@@ -28,7 +28,7 @@ def open_(db: Database, request: pytest.FixtureRequest) -> Callable[..., Index]:
 
 
 def digest(number: int) -> int:
-    return random.Random(f"digest {number}").getrandbits(BITS)
+    return random.Random(f"digest {number}").getrandbits(128)
 
 
 def row(number: int, page: str = "", key: str = "") -> Document:
@@ -75,20 +75,6 @@ def test_a_text_of_the_same_fingerprint_is_not_equal_to_one(open_: Callable[...,
     assert copy.match.key == "text"
     again = Document(Sketch(text.sketch.fingerprint, 1, None), "another", exact=True)
     assert ask(index, again)[0].match.key == "row"
-
-
-def test_hot_keys_shared_by_all_hide_none(db: Database) -> None:
-    """Texts with hot keys alone are indexed as these are: under their fingerprint."""
-    index = Index(db)
-    shingles = index.scheme.sketch(article(0)).shingles
-    similar = [Document(Sketch(digest(n), 119, shingles), f"page {n}") for n in range(HOT_KEY + 40)]
-    for start in range(0, len(similar), 20):
-        ask(index, *similar[start : start + 20])
-    assert index.lookup.counts["index/exact_only"] > 0
-    last = len(similar) - 1
-    assert kinds(index, row(last), row(last, key="b")) == ["unique", "duplicate"]
-    (copy,) = ask(index, Document(similar[last].sketch, "copy"))
-    assert copy.match.key == f"page {last}"
 
 
 def test_more_equal_ones_than_make_a_hot_key_are_all_found(db: Database) -> None:

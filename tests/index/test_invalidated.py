@@ -71,19 +71,6 @@ def test_nobody_is_a_version_of_what_counts_no_more(db: Database, known: Any) ->
         assert told[1].claim is not None
 
 
-def test_invalidated_equal_items_are_not_found(db: Database) -> None:
-    run, index = Run.open(db), Index(db)
-
-    def item(key: str) -> Document:
-        return Document(Sketch(77, 1, None), key, digest=b"d" * 16, exact=True)
-
-    dead = Index(db, run=run)
-    dead.confirm(*dead.execute([item("a")]))
-    assert index.execute([item("b")])[0].kind == "duplicate"
-    invalidated(db, run)
-    assert index.execute([item("b")])[0].kind == "unique"
-
-
 def test_invalidated_claims_make_no_key_hot(db: Database) -> None:
     """Or the pages of a crawl that died could not be distinguished when they are crawled again."""
     run = Run.open(db)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from claims import BITS, article, assert_no_trace, edited, rows
+from claims import article, assert_no_trace, edited, rows
 from servers import ENGINES
 
 from scrapy_simhash.db import schema
@@ -25,7 +25,7 @@ def same_template(db: Database, pages: int) -> tuple[Index, list[Document], list
     shingles = index.scheme.sketch(article(0)).shingles
     rng = random.Random(0)
     documents = [
-        Document(Sketch(rng.getrandbits(BITS), 119, shingles), f"page {number}")
+        Document(Sketch(rng.getrandbits(128), 119, shingles), f"page {number}")
         for number in range(pages)
     ]
     verdicts = [

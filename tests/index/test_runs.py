@@ -14,10 +14,9 @@ from sqlalchemy import select
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable
-from scrapy_simhash.index import recovery, runs
+from scrapy_simhash.index import recovery
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.recovery import HEARTBEAT, LEASE, Recovery
-from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
@@ -189,21 +188,6 @@ def test_an_index_with_a_run_of_its_own_sends_heartbeats(
     assert row(db, index.run).heartbeat > first.heartbeat
 
 
-def test_heartbeats_are_sent_by_the_clock_of_the_database(
-    db: Database, monkeypatch: pytest.MonkeyPatch, engine: str
-) -> None:
-    if engine == "sqlite":
-        pytest.skip("SQLite has no clock of its own")
-    run = Run.open(db)
-    opened = row(db, run).heartbeat
-    now = runs.time.time
-    monkeypatch.setattr("time.time", lambda: now() + 3600)
-    run.send_heartbeat()
-    assert row(db, run).heartbeats == 1
-    assert row(db, run).heartbeat < opened + 600
-    assert db.now() < opened + 600, "what is claimed from now on goes by it too"
-
-
 def test_what_closing_has_no_time_to_delete_is_left_to_others(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,21 +200,6 @@ def test_what_closing_has_no_time_to_delete_is_left_to_others(
     run = Run.open(db)
     assert kind(Index(db, run=run), TEXT) == "unique"
     assert deleted(run) == 2
-
-
-def test_a_run_that_can_not_delete_what_it_leaves_is_closed_all_the_same(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_seconds: float) -> bool:
-        raise IndexUnavailable("locked")
-
-    run = Run.open(db)
-    index = Index(db, run=run)
-    index.confirm(index.claim(TEXT, key="a"))
-    monkeypatch.setattr(run.recovery, "clear", fail)
-    run.close(settled=True, reason="finished")
-    assert row(db, run).settled
-    assert Run.open(db).recovery.runs == []
 
 
 def test_what_dead_runs_left_is_deleted_before_anything_is_claimed(
@@ -248,16 +217,6 @@ def test_what_dead_runs_left_is_deleted_before_anything_is_claimed(
             index.claim(TEXT, key="a")
     assert rows(db, schema.claims) == 0
     assert kind(index, TEXT) == "unique"
-
-
-def test_an_index_closes_the_run_it_opened_itself(db: Database) -> None:
-    """On a database that it shares: otherwise what it stored would be taken for crashed."""
-    with Index(db) as index:
-        index.confirm(index.claim(TEXT, key="a"))
-    assert row(db, index.run).settled
-    mine = Run.open(db)
-    Index(db, run=mine).close()
-    assert row(db, mine).closed is None
 
 
 @pytest.mark.parametrize("end", ["abandoned", "failed to close", "forgotten"])
@@ -351,37 +310,3 @@ def test_a_recovery_that_is_interrupted_goes_on(db: Database) -> None:
     assert second.recovery.runs == [first.id]
     assert deleted(second) == 2
     assert rows(db, schema.keys) == 0
-
-
-def test_thousands_of_claims_in_several_namespaces_are_deleted_in_small_steps(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = Run.open(db)
-    for name in ("one", "two"):
-        index = Index(db, namespace=name, run=run, candidates="blocks", rule=Rule(distance=0))
-        index.claim_many({"fingerprint": n, "key": str(n)} for n in range(1100))
-    run.mark(process=GONE)
-    after = Run.open(db)
-    steps: list[int] = []
-    forget = after.recovery._delete
-
-    def counted(*of_run: int) -> int:
-        steps.append(forget(*of_run))
-        return steps[-1]
-
-    monkeypatch.setattr(after.recovery, "_delete", counted)
-    assert deleted(after) == 2200
-    assert steps[0] == 100
-    assert len(steps) > 2
-    for table in (schema.claims, schema.keys):
-        assert rows(db, table) == 0
-
-
-def test_opening_a_run_whose_commit_was_answered_by_silence_makes_one_row(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    transact = db.transact
-    monkeypatch.setattr(db, "transact", lambda work: [transact(work), transact(work)][1])
-    Run.open(db)
-    monkeypatch.undo()
-    assert rows(db, schema.runs) == 1

@@ -86,18 +86,6 @@ def test_outcomes_that_are_refused_for_their_size_can_be_written_later(
 
 
 @pytest.mark.parametrize("engine", ["mariadb"])
-def test_the_limit_of_mariadb_is_known(db: Database) -> None:
-    with Index(db) as index:
-        copy = left_out(index, 0, LARGE)
-        # Each byte escaped: what is allowed always fits.
-        fits = left_out(index, 1, b"'" * (db.connections.largest_row // 2 - 1000))
-        with pytest.raises(TooLarge):
-            index.execute(left_out=[copy])
-        index.execute(left_out=[fits])
-        assert items_of(db) == 1
-
-
-@pytest.mark.parametrize("engine", ["mariadb"])
 def test_what_mariadb_refuses_for_its_size_is_told_apart_from_an_outage(db: Database) -> None:
     """The limit may be lower on the way, or have been changed: the server hangs up."""
     db.connections.largest_row = 1 << 40

@@ -98,25 +98,6 @@ a T price:11, a U price:10, a T price:10
     unchanged a a a
     missing 0
 
-# A product in three lists
-l [e1 T price:9; e2 U], m [e1 T price:9; e3 V], n [e1 T price:9; e4 W]
-    new e1 e2 e3 e4, copy e1 e1
-l [e1 T price:9; e2 U], m [e1 T price:9; e3 V], n [e1 T price:9; e4 W]
-    pass: unchanged e1 e2 e3 e4, unchanged/left e1 e1
-    drop: unchanged e1 e1 e1 e2 e3 e4
-    missing 0
-
-# Three of five products become one soft 404
-a T price:1, b U price:2, c V price:3, d W price:4, e X price:5
-a S, b S, c S, d W price:4, e X price:5
-    pass: changed a, changed/left b c, unchanged d e
-    drop: changed a b c, unchanged d e
-    missing 0
-c S, b S, a S, d W price:4, e X price:5
-    pass: unchanged c d e, unchanged/left a b
-    drop: unchanged a b c d e
-    missing 0
-
 # A repost of what an API, a page and a print view list
 api/1 T, p/1 T, print/1 T
     new api/1, copy p/1 print/1
@@ -158,16 +139,6 @@ a T, b U
 c T', a V, b U
     changed c from:a, changed a, unchanged b
     told new c, changed a
-
-# A price goes down and back at one of two copies
-a T price:10, b T price:10
-    new a, copy b
-a T price:10, b T price:8
-    unchanged a, changed b price:10>8
-a T price:10, b T price:10
-    pass: unchanged a, changed/left b price:8>10
-    drop: unchanged a, changed b price:8>10
-    missing 0
 
 # One key at a plain URL and with ?ref=
 % SIMHASH_KEY ["sku"]
@@ -219,18 +190,6 @@ a T, b U, c V
 b 404, a T stops, c V
     unchanged a
     missing 1
-
-# What is gone and what is missing is reported once
-a T, b U, c V
-a T, b 410
-    unchanged a
-    missing 2
-a T, b 410
-    unchanged a
-    missing 0
-a T, b U, c V
-    unchanged a, unchanged b c back
-    missing 0
 """
 
 

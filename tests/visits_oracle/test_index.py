@@ -9,14 +9,12 @@ import pytest
 from crawl.visit_cases import MODES
 from servers import ENGINES, cleared_database
 from visits_oracle.cases import VISIT_CASES, VisitCase
-from visits_oracle.contents import Content, Item
 from visits_oracle.history import Reader, play
 from visits_oracle.index_judge import IndexJudge
 from visits_oracle.oracle import Oracle
 from visits_oracle.random_histories import random_history, read_lines
 
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.index.runs import Run
 
 in_both_modes = pytest.mark.parametrize("mode", MODES)
 #: Cases whose last visit has something in its order.
@@ -98,32 +96,3 @@ def test_several_items_in_one_transaction(mode: str, numbers: range) -> None:
                 is_whole = bool(items) and not any("stops" in page.words for page in visit.things)
                 absent = judge.close(run, complete=is_whole, gone=())
                 assert sorted(absent) == sorted(outcome.absent), lines
-
-
-class UsesTwo(IndexJudge):
-    """Before each visit, its spider has crawled the items of another namespace, completely."""
-
-    def __init__(self, mode: str, database: Database, namespace: str) -> None:
-        super().__init__(mode, database, namespace)
-        self._other = IndexJudge(mode, database, f"{namespace}, another one")
-
-    def open_visit(self, spider: str = "", arguments: str = "", joins: Run | None = None) -> Run:
-        if joins is None:
-            run = self._other.open_visit(spider, arguments)
-            content = Content("", frozenset({("title", "of another site")}), compared=True)
-            self._other.item(run, Item("http://other/", "http://other/", "other", content))
-            self._other.close(run, complete=True, gone=())
-        return super().open_visit(spider, arguments, joins)
-
-
-@in_both_modes
-@pytest.mark.parametrize("engine", ENGINES)
-def test_what_a_spider_meets_in_another_namespace_changes_nothing(
-    mode: str, engine: str, tmp_path: Path
-) -> None:
-    database = Database(cleared_database(engine, tmp_path))
-    for one in VISIT_CASES:
-        expected = play(one.case.visits, Oracle(mode), Reader(one.key))
-        judge = UsesTwo(mode, database, one.case.name)
-        assert said(play(one.case.visits, judge, Reader(one.key))) == said(expected), one.case.name
-    database.close()
