@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 
 from loopback import InPhases, PageSpider, article, crawl, error_lines, in_batch, path_of, serve
@@ -64,17 +65,51 @@ async def test_a_verdict_whose_original_was_dropped_while_it_was_on_its_way_is_a
 
 
 @deferred_f_from_coro_f
-async def test_a_blocked_event_loop_is_no_fault_of_the_database(settings):
-    class Blocks(PageSpider):
-        def parse(self, response):
-            yield {"url": response.url}
-            if not response.url.endswith("/a"):
-                time.sleep(2.5)
+async def test_a_blocked_event_loop_is_no_fault_of_the_database(settings, monkeypatch):
+    """The answer comes soon after nobody could look for it."""
+    execute, begun, is_over = Index.execute, threading.Event(), threading.Event()
 
-    with serve({f"/{name}": article(name) for name in "abc"}) as site:
-        urls = [f"{site}/{name}" for name in "abc"]
+    def waits(self, claims=(), **more):
+        begun.set()
+        is_over.wait(30)
+        return execute(self, claims, **more)
+
+    class Blocks(PageSpider):
+        async def parse(self, response):
+            if response.url.endswith("/b"):
+                while not begun.is_set():
+                    await asyncio.sleep(0.01)
+                time.sleep(2.5)
+                asyncio.get_running_loop().call_later(0.3, is_over.set)
+            yield {"url": response.url}
+
+    monkeypatch.setattr(Index, "execute", waits)
+    with serve({f"/{name}": article(name) for name in "ab"}) as site:
+        urls = [f"{site}/{name}" for name in "ab"]
         done = await crawl(Blocks, settings | {"SIMHASH_TIMEOUT": 1}, urls)
-    assert (done.stats["unique"], done.stats.get("failed_open", 0)) == (3, 0)
+    assert (done.stats["unique"], done.stats.get("failed_open", 0)) == (2, 0)
+
+
+@deferred_f_from_coro_f
+async def test_a_claim_that_nobody_waits_for_any_more_is_released(database, monkeypatch):
+    """Its item was stored unchecked; the next copy is the first that is known to be stored."""
+    execute, is_late = Index.execute, threading.Event()
+
+    def comes_late(self, claims=(), **more):
+        verdicts = execute(self, claims, **more)
+        if claims and not is_late.is_set():
+            time.sleep(2)
+            is_late.set()
+        return verdicts
+
+    monkeypatch.setattr(Index, "execute", comes_late)
+    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{database}", "SIMHASH_TIMEOUT": 1}
+    with serve({"/a": article(1), "/b": article(1)}) as site:
+        urls = [f"{site}/a", f"{site}/b"]
+        done = await crawl(InPhases, settings, [lambda: None, is_late.is_set], urls)
+    assert done.urls == ["/a", "/b"]
+    assert (done.stats["failed_open"], done.stats["unique"]) == (1, 1)
+    assert rows_of(database, "SELECT state FROM simhash_claims") == [(1,)]
 
 
 @deferred_f_from_coro_f

@@ -135,3 +135,9 @@ async def test_duplicates_other_sites_and_robots_do_not_matter(settings, more, j
 @deferred_f_from_coro_f
 async def test_where_a_middleware_skips_requests_nothing_is_missing(settings, more):
     assert await visits(settings, ("abcd", {}), ("abc", more)) == [0, 0]
+
+
+@deferred_f_from_coro_f
+async def test_where_fields_are_misspelt_nothing_is_missing(settings):
+    misspelt = {"SIMHASH_FIELDS": ["txt"]}
+    assert await visits(settings, ("abcd", {}), ("abcd", misspelt), ("abc", {})) == [0, 0, 1]

@@ -68,6 +68,20 @@ async def test_an_index_that_is_lost_closes_the_crawl_if_that_is_wanted(database
     assert len(done.items) == GROUPS + done.stats["failed_open"] < 3 * GROUPS
 
 
+def failing_extractor(root):
+    raise LookupError("an error in an extractor")
+
+
+@deferred_f_from_coro_f
+async def test_an_extractor_of_ones_own_that_fails_costs_no_item(settings, urls, caplog):
+    done = await crawl(
+        PageSpider, settings | {"SIMHASH_EXTRACTOR": f"{__name__}.failing_extractor"}, urls
+    )
+    assert done.stats["failed_open"] == len(done.items) == len(PATHS)
+    (line,) = error_lines(caplog)
+    assert "an error in an extractor" in line
+
+
 @deferred_f_from_coro_f
 async def test_another_scheme_in_a_namespace_of_single_pages_closes_the_crawl(
     settings, urls, caplog
@@ -296,6 +310,20 @@ async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
 
 
 # Other components
+
+
+@deferred_f_from_coro_f
+async def test_an_error_in_counting_costs_no_item(settings, site, monkeypatch, caplog):
+    def fail(one, other):
+        raise AttributeError("an error in what tells sites apart")
+
+    monkeypatch.setattr("scrapy_simhash.crawl.stats.same_site", fail)
+    settings = settings | {"CONCURRENT_REQUESTS": 1}
+    done = await crawl(PageSpider, settings, [f"{site}/0/{copy}" for copy in range(COPIES)])
+    assert done.urls == ["/0/0"]
+    assert len(done.drops) == COPIES - 1, "they are in quarantine, as if all was counted"
+    (line,) = error_lines(caplog)
+    assert "Counting failed" in line
 
 
 @pytest.mark.parametrize(

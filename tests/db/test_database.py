@@ -183,6 +183,8 @@ DEADLOCK, LOST = (1213, "40001"), (2013, "08006")
     [
         *((engine, [DEADLOCK] * 3) for engine in ENGINES),
         *((engine, [DEADLOCK, LOST, DEADLOCK]) for engine in ENGINES if engine != "sqlite"),
+        # The time limits of PostgreSQL.
+        *(("postgresql", [(0, state)]) for state in ("25P03", "25P04", "57P05")),
     ],
 )
 def test_work_is_tried_again(db: Database, errors: list[tuple[int, str]]) -> None:

@@ -14,6 +14,7 @@ from servers import ENGINES, cleared_database, server
 from sqlalchemy import Connection, make_url, text
 from sqlalchemy.exc import OperationalError
 
+from scrapy_simhash.db.engine import check_url, engine_options
 from scrapy_simhash.db.errors import is_transient, unavailable
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.passwords import Passwords
@@ -168,6 +169,14 @@ def test_messages_of_postgresql_without_a_code(message: str, is_worth_it: bool) 
 
 
 # What is set on a connection
+
+
+def test_a_host_that_vanishes_is_noticed_by_default() -> None:
+    pytest.importorskip("psycopg")
+    options = engine_options(check_url("postgresql+psycopg://a/b"), 10, {})["connect_args"]
+    assert (options["keepalives"], options["tcp_user_timeout"]) == (1, 10_000)
+    by_url = check_url("postgresql+psycopg://a/b?tcp_user_timeout=5")
+    assert "tcp_user_timeout" not in engine_options(by_url, 10, {})["connect_args"]
 
 
 @pytest.mark.parametrize("engine", ["mariadb"])

@@ -43,6 +43,8 @@ def decided(texts: Sequence[str], urls: Sequence[str]) -> tuple[str, str | None]
         (PLAIN, spliced(100, 0, *OWN), None, None),
         (PLAIN, spliced(100, 16), None, None),
         (named("acorn"), named("birch"), "(names)", "(names)"),
+        # What tells only the state of a page is no difference.
+        (f"{PLAIN}. 12 comments", f"{PLAIN}. 14 comments", None, None),
         # On one site a number counts where the new text has it.
         (spliced(50, 1, "7"), spliced(50, 1, "8"), "(numbers)", None),
         (PLAIN, spliced(50, 1, "8"), "(numbers)", None),

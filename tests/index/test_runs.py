@@ -87,7 +87,7 @@ def test_what_a_dead_process_left_counts_no_more_and_is_deleted(db: Database) ->
 
 
 def test_a_process_number_that_was_used_again_is_not_the_run(db: Database) -> None:
-    index = crashed(db, process=f"{os.getpid()} 12.0 0")
+    index = crashed(db, process=f"{os.getppid()} -5.0 0")
     assert Run.open(db).recovery.runs == [index.run.id]
 
 
