@@ -163,6 +163,27 @@ class Stores(Pipeline):
         return item
 
 
+class FailsOnce(NotTyped):
+    """Fails with the first item; the exporter then writes it to no later feed."""
+
+    def accepts(self, item):
+        if path_of(item["url"]) == "/0/0":
+            raise ValueError("an error in a filter")
+        return True
+
+
+@deferred_f_from_coro_f
+async def test_a_filter_that_fails_leaves_an_item_unstored(settings, urls, tmp_path):
+    feeds = {
+        str(tmp_path / "f.csv"): {"format": "csv"},
+        str(tmp_path / "g.csv"): {"format": "csv", "item_filter": FailsOnce},
+    }
+    done = await crawl(PageSpider, settings | {"FEEDS": feeds}, urls)
+    lines = (tmp_path / "g.csv").read_text().split()[1:]
+    assert sorted(path_of(line).split("/")[1] for line in lines) == EVERY
+    assert done.stats["feeds/not_exported"] == 1
+
+
 # Pipelines that fail when they close
 
 
@@ -190,7 +211,8 @@ async def test_a_pipeline_that_fails_to_close_leaves_the_run_unsettled(
     await crawl(PageSpider, settings | pipelines(kind), urls)
     assert settled(database) == [(0,)]
     assert caplog.text.count("failed in close_spider (OSError: the insert failed). All claims") == 1
-    again = await crawl(PageSpider, settings | pipelines(Stores), urls)
+    known = {"SIMHASH_KNOWN": "drop"}
+    again = await crawl(PageSpider, settings | pipelines(Stores) | known, urls)
     assert groups(again.crawler.pipeline.stored) == EVERY
     assert settled(database) == [(0,), (1,)]
 

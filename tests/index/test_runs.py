@@ -86,6 +86,12 @@ def test_what_a_dead_process_left_counts_no_more_and_is_deleted(db: Database) ->
     assert not again.recovery.has_work
 
 
+@pytest.mark.parametrize("on_crash", ["keep", "release"])
+def test_a_visit_goes_on_if_what_its_dead_run_stored_is_kept(db: Database, on_crash: str) -> None:
+    index = crashed(db, on_crash=on_crash)
+    assert (Run.open(db).visit == index.run.visit) is (on_crash == "keep")
+
+
 def test_a_process_number_that_was_used_again_is_not_the_run(db: Database) -> None:
     index = crashed(db, process=f"{os.getppid()} -5.0 0")
     assert Run.open(db).recovery.runs == [index.run.id]
@@ -186,6 +192,17 @@ def test_an_index_with_a_run_of_its_own_sends_heartbeats(
     index.claim(TEXT, key="c")
     assert row(db, index.run).heartbeats == 1
     assert row(db, index.run).heartbeat > first.heartbeat
+
+
+@pytest.mark.parametrize(("on_crash", "left"), [("release", 0), ("keep", 1)])
+def test_what_closed_without_having_stored_is_released(
+    db: Database, on_crash: str, left: int
+) -> None:
+    index = crashed(db, on_crash=on_crash)
+    index.run.close(settled=False, reason="the feed failed")
+    assert len(index) == left
+    assert rows(db, schema.claims) == left
+    assert Run.open(db).recovery.runs == []
 
 
 def test_what_closing_has_no_time_to_delete_is_left_to_others(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice, permutations
 from pathlib import Path
 
@@ -9,12 +10,14 @@ import pytest
 from crawl.visit_cases import MODES
 from servers import ENGINES, cleared_database
 from visits_oracle.cases import VISIT_CASES, VisitCase
+from visits_oracle.contents import Content, Item
 from visits_oracle.history import Reader, play
 from visits_oracle.index_judge import IndexJudge
 from visits_oracle.oracle import Oracle
 from visits_oracle.random_histories import random_history, read_lines
 
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.index.runs import Run
 
 in_both_modes = pytest.mark.parametrize("mode", MODES)
 #: Cases whose last visit has something in its order.
@@ -96,3 +99,41 @@ def test_several_items_in_one_transaction(mode: str, numbers: range) -> None:
                 is_whole = bool(items) and not any("stops" in page.words for page in visit.things)
                 absent = judge.close(run, complete=is_whole, gone=())
                 assert sorted(absent) == sorted(outcome.absent), lines
+
+
+class UsesTwo(IndexJudge):
+    """Before and after each visit, its spider crawls items of another namespace, completely."""
+
+    def __init__(self, mode: str, database: Database, namespace: str) -> None:
+        super().__init__(mode, database, namespace)
+        self._other = IndexJudge(mode, database, f"{namespace}, another one")
+        self._of: dict[int, tuple[str, str]] = {}
+
+    def _visit_other(self, *of: str) -> None:
+        run = self._other.open_visit(*of)
+        content = Content("", frozenset({("title", "of another site")}), compared=True)
+        self._other.item(run, Item("http://other/", "http://other/", "other", content))
+        self._other.close(run, complete=True, gone=())
+
+    def open_visit(self, spider: str = "", arguments: str = "", joins: Run | None = None) -> Run:
+        if joins is None:
+            self._visit_other(spider, arguments)
+        run = super().open_visit(spider, arguments, joins)
+        self._of[run.id] = spider, arguments
+        return run
+
+    def close(self, run: Run, *, complete: bool, gone: Iterable[str]) -> list[tuple[str, str]]:
+        absent = super().close(run, complete=complete, gone=gone)
+        if complete:
+            self._visit_other(*self._of[run.id])
+        return absent
+
+
+@in_both_modes
+def test_what_a_spider_meets_in_another_namespace_changes_nothing(mode: str) -> None:
+    database = Database("sqlite://")
+    for one in VISIT_CASES:
+        expected = play(one.case.visits, Oracle(mode), Reader(one.key))
+        judge = UsesTwo(mode, database, one.case.name)
+        assert said(play(one.case.visits, judge, Reader(one.key))) == said(expected), one.case.name
+    database.close()
