@@ -11,8 +11,6 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import Document, LeftOut, Verdict
 
-BITS = 128
-
 
 def article(seed: int, words: int = 120) -> str:
     rng = random.Random(seed)
@@ -24,12 +22,6 @@ def edited(text: str) -> str:
     words = text.split()
     words[len(words) // 2] = "changed"
     return " ".join(words)
-
-
-def flipped(fingerprint: int, bits: int, seed: int = 0) -> int:
-    for bit in random.Random(seed).sample(range(BITS), bits):
-        fingerprint ^= 1 << bit
-    return fingerprint
 
 
 def rows(db: Database, table: Table) -> int:

@@ -38,7 +38,6 @@ class Thing:
         alone: whether its page has no other item.
         exact: whether it is compared as a whole.
         by_page: whether it is compared by the text of its page.
-        size: its features.
         page_sketch: a sketch of its page.
         digest: equal for equal items; by default only of one that is compared as a whole.
     """
@@ -51,7 +50,6 @@ class Thing:
     alone: bool = True
     exact: bool = False
     by_page: bool = False
-    size: int = 100
     page_sketch: bytes | None = None
     digest: bytes | None = None
 
@@ -91,19 +89,17 @@ class Namespace:
     """The claims and the sightings of a namespace.
 
     Args:
-        measured: whether the similarity of texts is known.
         rule: what differs from the usual rule.
 
     Attributes:
         visit: the number of the visit that goes on.
     """
 
-    def __init__(self, *, measured: bool = True, **rule: Any) -> None:
+    def __init__(self, **rule: Any) -> None:
         self.rule = replace(Rule(known="pass"), **rule)
         self.claims: dict[int, ClaimRow] = {}
         self.visit = 1
         self._sightings: list[Sighting] = []
-        self._measured = measured
         self._numbers = count(1)
         self._copies = defaultdict[int, list[ClaimRow]](list)
 
@@ -162,7 +158,7 @@ class Namespace:
 
     def match(self, row: ClaimRow, claim: ClaimRow) -> Match:
         apart = _apart(row.fingerprint, claim.fingerprint)
-        known = self._measured and row.compared_by == claim.compared_by == ComparedBy.TEXT
+        known = row.compared_by == claim.compared_by == ComparedBy.TEXT
         alike = similarity(row.fingerprint, claim.fingerprint) if known else None
         since = self.visit if self.rule.known == "pass" else 0
         copies = tuple(one for one in self._copies[claim.id] if one.run >= since)
@@ -180,7 +176,7 @@ class Namespace:
             run=self.visit,
             compared_by=_compared_by(thing),
             fingerprint=thing.text.to_bytes(16, "big"),
-            size=thing.size,
+            size=100,
             created=float(number),
             key=thing.identity,
             url=thing.url,

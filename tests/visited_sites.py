@@ -5,8 +5,8 @@ A line is a visit: pages in the order in which they are fetched.
     a T price:10, two/a T, b U', l [e1 V price:9; e2 price:8], c 404
 
 A page is an address, a text and facts. Addresses below `two/` are those of another site, below
-`sub/` of another host. A text has 240 words, one whose name begins with L has 1,500; pages of equal
-texts have equal titles, unless they have others. Changes of a text are appended to its name: `'`
+`sub/` of another host. A text has 240 words; pages of equal texts have equal titles, unless they
+have others. Changes of a text are appended to its name: `'`
 corrects a word, `'4` four words, `~` sixty words in a row, `+` adds a sentence, `-` cuts the last
 one, `^` writes it in capitals. In brackets are the entries of a list, each with an address of its
 own; one that begins with `*` has none. Further words:
@@ -96,15 +96,15 @@ class Thing(NamedTuple):
     def paragraphs(self) -> list[str]:
         """The sentences of the text, some to a paragraph."""
         base, changes = re.fullmatch(r"(\w+)(.*)", self.text).groups()
-        lines = [*lines_of(f"{self.site} {base}", 125 if base[0] == "L" else 20)]
+        lines = [*lines_of(f"{self.site} {base}")]
         for change, number in re.findall(r"(['~+^-])(\d*)", changes):
             lines = change_lines(lines, change, int(number or 1))
         return [" ".join(lines[at : at + 5]) for at in range(0, len(lines), 5)]
 
 
 @cache
-def lines_of(seed: str, count: int) -> tuple[str, ...]:
-    return tuple(sentences(f"{seed} {number}", 12) for number in range(count))
+def lines_of(seed: str) -> tuple[str, ...]:
+    return tuple(sentences(f"{seed} {number}", 12) for number in range(20))
 
 
 def change_lines(lines: list[str], change: str, number: int) -> list[str]:

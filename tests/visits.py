@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import pytest
 from itemadapter import ItemAdapter
 from loopback import Crawl, crawl
 from scrapy import Spider
@@ -20,8 +19,6 @@ IN_ORDER = {
     "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",
     "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
 }
-
-on_both_engines = pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 
 
 def claims_in(settings: Mapping[str, Any]) -> int:

@@ -10,19 +10,11 @@ from contextlib import closing, suppress
 import pytest
 import scrapy
 from hosts import serve_hosts
-from item_kinds import kinds_of
-from itemadapter import ItemAdapter
 from loopback import crawl
 from scrapy.utils.defer import deferred_f_from_coro_f
 from site_pages import layout, paragraphs, story, title
-from sqlalchemy import create_engine
-from sqlalchemy import text as sql
 
 SHOP = "http://shop.example"
-
-
-class Unprepared(scrapy.Item):
-    name, price, text, url = (scrapy.Field() for _ in range(4))
 
 
 class Products(scrapy.Spider):
@@ -53,30 +45,6 @@ async def visit(settings, pages, **kwargs):
     with serve_hosts({"shop.example": pages}) as through:
         urls = [SHOP + path for path in pages]
         return await crawl(Products, settings | through | {"URLS": urls}, **kwargs)
-
-
-@pytest.mark.parametrize("kind", kinds_of("name", "price", "text", "url", "change"))
-@deferred_f_from_coro_f
-async def test_items_of_all_classes_tell_what_changed(settings, kind):
-    settings = settings | {"SIMHASH_CHANGE_FIELD": "change"}
-    found = []
-    for price in ("10.00", "9.00"):
-        done = await visit(settings, {"/a": product("a", price)}, kind=kind)
-        (item,) = done.items
-        assert isinstance(item, kind)
-        found.append(ItemAdapter(item)["change"])
-    assert [one["status"] for one in found] == ["new", "changed"]
-    assert found[1]["fields"] == {"price": ["10.00", "9.00"]}
-
-
-@deferred_f_from_coro_f
-async def test_a_class_without_the_field_is_named_once_and_its_items_are_stored(settings, caplog):
-    settings = settings | {"SIMHASH_CHANGE_FIELD": "change"}
-    pages = {f"/{name}": product(name, "10.00") for name in "abc"}
-    done = await visit(settings, pages, kind=Unprepared)
-    assert len(done.items) == 3
-    (line,) = [line for line in caplog.messages if "SIMHASH_CHANGE_FIELD" in line]
-    assert "Unprepared" in line
 
 
 @pytest.mark.parametrize(
@@ -182,31 +150,6 @@ async def test_the_command_lists_what_changed(settings, call, caplog, tmp_path):
     assert text["similarity"] < 0.01
 
 
-@deferred_f_from_coro_f
-async def test_a_copy_that_becomes_another_thing_is_changed_and_not_new(settings, call):
-    options = ["--database", settings["SIMHASH_DATABASE_URL"], "--namespace", "products"]
-    pages = {"/a": product("a", "10.00"), "/copy?from=list": product("a", "10.00")}
-    await visit(settings, pages)
-    await visit(settings, pages | {"/copy?from=list": product("a", "9.00")})
-    (one,) = (json.loads(line) for line in call("changes", "--json", *options)[1].splitlines())
-    assert (one["status"], one["url"]) == ("changed", f"{SHOP}/copy?from=list")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--run", 7], "no run 7 with items"),
-        (["--status", "old"], "expected some of new, changed"),
-    ],
-)
-@deferred_f_from_coro_f
-async def test_what_the_command_does_not_understand_is_named(settings, call, options, said):
-    await visit(settings, {"/a": product("a", "10.00")})
-    code, out, err = call("changes", "--database", settings["SIMHASH_DATABASE_URL"], *options)
-    assert (code, out) == (2, "")
-    assert said in err
-
-
 class Whole(Products):
     """Takes all text of a page, of which the main text is compared."""
 
@@ -246,61 +189,3 @@ async def test_text_of_an_item_outside_of_the_main_text_counts_unless_changes_ar
             box = title((name, tolerance))
             boxes[name] = f"<aside><a href='/x'>Most read {box}</a></aside>"
         assert len(await visited()) == stored
-
-
-class Viewed(Products):
-    name = "viewed"
-
-    def parse(self, response):
-        for item in super().parse(response):
-            count = response.css("main p::text").re_first(r"\d+")
-            yield item | dict.fromkeys(self.settings.getlist("COUNTERS"), count)
-
-
-@pytest.mark.parametrize(
-    ("counters", "told"),
-    [
-        (["readers"], "only in `readers`. If that does not matter, ignore this field"),
-        (
-            ["heat", "readers"],
-            "only in `heat` and `readers`. If that does not matter, ignore these",
-        ),
-        (["price"], None),
-    ],
-)
-@deferred_f_from_coro_f
-async def test_fields_that_change_most_items_are_named(settings, caplog, counters, told):
-    caplog.set_level("INFO")
-    for visit in range(2):
-        pages = {}
-        for number in range(12):
-            text = [f"{1000 + number + visit * 77} readers", *story(f"{number}", 200)]
-            pages[f"/{number}"] = product(f"{number}", "10.00", text)
-        with serve_hosts({"shop.example": pages}) as through:
-            urls = [SHOP + path for path in pages]
-            more = {"URLS": urls, "COUNTERS": counters, "SIMHASH_FIELDS": ["name", *counters]}
-            done = await crawl(Viewed, settings | through | more)
-    assert done.stats["changes/changed"] == 12
-    lines = [line for line in caplog.messages if "changed items changed" in line]
-    assert len(lines) == (told is not None)
-    if told:
-        assert (
-            f"SIMHASH_IGNORE_FIELDS = {counters}: 12 of 12 changed items changed {told}" in lines[0]
-        )
-
-
-@pytest.mark.parametrize("policy", ["release", "keep"])
-@deferred_f_from_coro_f
-async def test_what_a_dead_crawl_found_does_not_count(settings, call, policy):
-    for price in ("10.00", "9.00"):
-        await visit(settings, {"/a": product("a", price)})
-    engine = create_engine(settings["SIMHASH_DATABASE_URL"])
-    with engine.begin() as connection:
-        died = "UPDATE simhash_runs SET recovered = heartbeat, on_crash = :policy WHERE id = 2"
-        connection.execute(sql(died), {"policy": policy})
-    engine.dispose()
-    options = ["--database", settings["SIMHASH_DATABASE_URL"], "--status", "changed"]
-    for more in ([], ["--since", 1]):
-        out = call("changes", "--json", *options, *more)[1]
-        assert len(out.splitlines()) == (policy == "keep")
-    assert ("was released" in call("changes", *options, "--run", 2)[2]) == (policy == "release")

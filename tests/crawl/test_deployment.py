@@ -1,9 +1,8 @@
-"""The examples of the page on deployment, run: cron's command, Scrapyd, scrapy-redis."""
+"""The examples of the page on deployment, run: the command of cron, scrapy-redis."""
 
 from __future__ import annotations
 
 import fcntl
-import io
 import json
 import os
 import re
@@ -11,14 +10,9 @@ import shlex
 import socket
 import subprocess
 import sys
-import time
-import zipfile
 from collections import Counter
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlencode
-from urllib.request import Request, urlopen
 
 import pytest
 from loopback import in_batch
@@ -130,128 +124,6 @@ def test_the_line_for_cron_crawls_unless_the_crawl_before_is_still_running(
     assert (done.returncode, done.stderr) == (0, b""), "cron has nothing to mail"
     assert groups_of((tmp_path / "news.jl").read_text().splitlines()) == once_each()
     assert (tmp_path / ".scrapy" / "simhash" / "index.db").exists()
-
-
-# Scrapyd
-
-
-def egg(files):
-    """A project as scrapyd-deploy packs it."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for path, text in files.items():
-            archive.writestr(path, text)
-        archive.writestr("EGG-INFO/PKG-INFO", "Metadata-Version: 1.0\nName: project\nVersion: 1\n")
-        archive.writestr("EGG-INFO/entry_points.txt", "[scrapy]\nsettings = news.settings\n")
-    return packed.getvalue()
-
-
-class Scrapyd:
-    """Asks a Scrapyd."""
-
-    def __init__(self, port):
-        self._address = f"http://127.0.0.1:{port}"
-
-    def ask(self, path, body=None, headers=None):
-        request = Request(f"{self._address}/{path}", body, headers or {})
-        with urlopen(request, timeout=120) as answer:
-            reply = json.load(answer)
-        assert reply["status"] == "ok", reply
-        return reply
-
-    def deploy(self, project, packed):
-        fields = {"project": project.encode(), "version": b"1", "egg": packed}
-        parts = [
-            b'--part\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n'
-            % (name.encode(), b'; filename="project.egg"' * (name == "egg"), value)
-            for name, value in fields.items()
-        ]
-        kind = {"Content-Type": "multipart/form-data; boundary=part"}
-        return self.ask("addversion.json", b"".join(parts) + b"--part--\r\n", kind)
-
-    def run(self, project, job, **settings):
-        asked = [("project", project), ("spider", "pages"), ("jobid", job)]
-        asked += [("setting", f"{name}={value}") for name, value in settings.items()]
-        self.ask("schedule.json", urlencode(asked).encode())
-
-    def wait(self, project):
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline:
-            jobs = self.ask(f"listjobs.json?project={project}")
-            if not jobs["pending"] and not jobs["running"]:
-                return
-            time.sleep(0.2)
-
-
-@contextmanager
-def scrapyd(folder, environment):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    write(
-        folder,
-        {
-            "scrapyd.conf": f"[scrapyd]\nbind_address = 127.0.0.1\nhttp_port = {port}\n"
-            "poll_interval = 0.2\nitems_dir = items\nmax_proc = 4\n"
-        },
-    )
-    with (folder / "scrapyd.log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "scrapyd"], cwd=folder, env=environment, stdout=log, stderr=log
-        )
-    try:
-        asked = Scrapyd(port)
-        for _ in range(300):
-            try:
-                asked.ask("daemonstatus.json")
-            except OSError:
-                assert process.poll() is None, (folder / "scrapyd.log").read_text()
-                time.sleep(0.1)
-            else:
-                break
-        yield asked
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    not (find_spec("scrapyd") and find_spec("pkg_resources")),
-    reason="scrapyd, and the setuptools that it needs, are not installed",
-)
-def test_on_scrapyd_a_project_has_an_index_that_the_next_job_and_the_command_find(
-    project, environment, tmp_path, monkeypatch, call
-):
-    with scrapyd(tmp_path, environment) as daemon:
-        assert daemon.deploy("news", egg(project))["spiders"] == 1
-        daemon.run("news", "first")
-        daemon.wait("news")
-        daemon.run("news", "second", SIMHASH_KNOWN="drop")
-        daemon.run("news", "wrong", SIMHASH_SIMILARITY=2)
-        daemon.wait("news")
-    place = tmp_path / ".scrapy" / "simhash" / "index-news.db"
-    logs = tmp_path / "logs" / "news" / "pages"
-    first, second, wrong = (
-        (logs / f"{job}.log").read_text() for job in ("first", "second", "wrong")
-    )
-    assert f"Index {place}, namespace 'pages' with 0 stored items" in first
-    with (tmp_path / "items" / "news" / "pages" / "first.jl").open() as feed:
-        assert groups_of(feed) == once_each()
-    assert f"Index {place}, namespace 'pages' with {GROUPS} stored items" in second
-    assert f"{GROUPS * COPIES} items: 0 stored, " in second
-    assert wrong.count("The crawl is not started: SIMHASH_SIMILARITY") == 1
-    assert "Traceback" not in wrong
-    assert "Process died: exitstatus=1" in (tmp_path / "scrapyd.log").read_text()
-    # The command on the page, in the folder of Scrapyd.
-    (line,) = (block for block in blocks("console") if block.endswith("simhash stats\n"))
-    variable, *command = line.removeprefix("$ ").split()
-    assert command == ["scrapy", "simhash", "stats"]
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(*variable.split("="))
-    code, out, _ = call("stats", "--json")
-    assert code == 0
-    assert json.loads(out)["namespaces"][0]["size"] == GROUPS
 
 
 # scrapy-redis

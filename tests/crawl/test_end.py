@@ -33,15 +33,6 @@ async def test_new_entries_that_nothing_identifies_are_counted_in_the_log(settin
     assert "1 of the new items: entries of lists without a URL of their own" in caplog.text
 
 
-@deferred_f_from_coro_f
-async def test_what_can_be_left_out_before_its_download_is_said(settings, site, caplog):
-    caplog.set_level("INFO")
-    for copies, is_said in ((3, False), (12, True)):
-        caplog.clear()
-        await crawl(PageSpider, settings, [site + path for path in in_batch(6, copies)])
-        assert ("patterns" in caplog.text) == is_said
-
-
 class Tagged(PageSpider):
     """The link that led to a page tells the campaign; the key is this URL."""
 

@@ -13,7 +13,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import scrapy
 from loopback import PageSpider, crawl, in_batch, path_of
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FeedExporter, FileFeedStorage, ItemFilter
@@ -61,10 +60,8 @@ class Counting(ItemFilter):
 
 FEEDS = {
     "one": {"f.jl": {}},
-    "every item a file": {"f-%(batch_id)d.jl": {"batch_item_count": 1}},
     "two items a file": {"f-%(batch_id)d.jl": {"batch_item_count": 2}},
     "several": {"f.jl": {}, "g.pickle": {"format": "pickle"}, "h-%(batch_id)d.jl": {}},
-    "by class": {"f.jl": {"item_classes": ["builtins.dict"]}},
     "no item": {"f.jl": {}, "g.jl": {"item_classes": ["scrapy.Item"]}},
     "own filter": {"f.jl": {}, "g.jl": {"item_filter": Counting}},
 }
@@ -107,60 +104,6 @@ async def test_an_item_that_can_not_be_written_counts_as_not_stored(
 
     again = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop", "FEEDS": {}}, urls)
     assert groups(again.items) == ["1"]
-
-
-@pytest.mark.parametrize("case", FEEDS)
-@deferred_f_from_coro_f
-async def test_what_was_written_is_not_suspicious(settings, urls, tmp_path, caplog, case):
-    done = await crawl(PageSpider, settings | {"FEEDS": feeds(case, tmp_path)}, urls)
-    assert runs(settings) == [1]
-    assert "feeds/not_exported" not in done.stats
-    assert "claims/released" not in done.stats
-    assert "could not be written" not in caplog.text
-    assert "All claims of this crawl are released" not in caplog.text
-
-
-class Typed(scrapy.Item):
-    url = scrapy.Field()
-    odd = scrapy.Field()
-
-
-class TwoKinds(PageSpider):
-    """Items of two classes, one of which can't be written."""
-
-    def parse(self, response):
-        values = {"url": response.url, "odd": 1j}
-        yield Typed(values) if "/1/" in response.url else {"url": response.url}
-
-
-@deferred_f_from_coro_f
-async def test_a_feed_of_a_class_lacks_what_is_of_that_class_alone(settings, urls, tmp_path):
-    feeds = {
-        str(tmp_path / "typed.jl"): {"format": "jsonlines", "item_classes": [Typed]},
-        str(tmp_path / "dicts.jl"): {"format": "jsonlines", "item_classes": [dict]},
-    }
-    done = await crawl(TwoKinds, settings | {"FEEDS": feeds}, urls)
-    assert done.stats["feeds/not_exported"] == COPIES
-    assert done.stats["claims/confirmed"] == GROUPS - 1
-    assert runs(settings) == [1]
-
-
-class Unwritable(FileFeedStorage):
-    """A storage for feeds that can't be opened."""
-
-    def open(self, spider):
-        raise OSError("the storage can't be opened")
-
-
-@deferred_f_from_coro_f
-async def test_of_a_feed_that_can_not_be_opened_nothing_is_claimed(settings, urls):
-    feeds = {"unwritable://a": {"format": "jsonlines"}}
-    storages = {"unwritable": Unwritable}
-    done = await crawl(PageSpider, settings | {"FEEDS": feeds, "FEED_STORAGES": storages}, urls)
-    assert done.stats["feeds/not_exported"] == len(PATHS)
-    again = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop"}, urls)
-    assert groups(again.items) == EVERY
-    assert "claims/recovered" not in again.stats
 
 
 class Missing(FileFeedStorage):
@@ -211,27 +154,6 @@ async def test_a_crawl_that_is_stopped_while_it_closes_waits_for_its_feeds(
     assert groups(in_file(path)) == EVERY
     assert runs(settings) == [1]
     assert "is released" not in caplog.text
-
-
-class Forgetful(FileFeedStorage):
-    """Closes a file, and has lost it."""
-
-    def store(self, file):
-        file.write(b"\n")
-        super().store(file)
-        raise OSError("the disk has failed")
-
-
-@deferred_f_from_coro_f
-async def test_a_part_that_could_not_be_stored_leaves_the_run_unsettled(settings, urls, tmp_path):
-    settings = settings | {
-        "FEEDS": {
-            str(tmp_path / "f-%(batch_id)d.jl"): {"format": "jsonlines", "batch_item_count": 2}
-        },
-        "FEED_STORAGES": {"": Forgetful, "file": Forgetful},
-    }
-    await crawl(PageSpider, settings, urls)
-    assert runs(settings) == [0]
 
 
 # Nothing that stores
@@ -341,43 +263,6 @@ async def test_a_feed_that_can_not_be_synced_leaves_the_run_unsettled(
     assert runs(settings) == [0]
     assert "A feed may not be on disk" in caplog.text
     assert "Input/output error" in caplog.text
-
-
-class MovesFeeds:
-    """An extension that puts each file elsewhere as soon as it is complete."""
-
-    def __init__(self, folder):
-        self.folder = folder
-
-    @classmethod
-    def from_crawler(cls, crawler):
-        extension = cls(crawler.settings["MOVE_TO"])
-        crawler.signals.connect(extension.slot_closed, scrapy.signals.feed_slot_closed)
-        crawler.signals.connect(extension.slot_closed, scrapy.signals.feed_exporter_closed)
-        return extension
-
-    def slot_closed(self, slot=None):
-        if slot is not None:
-            Path(slot.uri).rename(self.folder / Path(slot.uri).name)
-
-
-@deferred_f_from_coro_f
-async def test_a_feed_that_was_moved_away_and_one_that_is_no_file_are_left_alone(
-    settings, urls, tmp_path
-):
-    (tmp_path / "moved").mkdir()
-    settings = settings | {
-        "FEEDS": {
-            str(tmp_path / "f.jl"): {"format": "jsonlines", "item_classes": [dict]},
-        },
-        "EXTENSIONS": {MovesFeeds: 1},
-        "MOVE_TO": tmp_path / "moved",
-    }
-    await crawl(PageSpider, settings, urls)
-    assert groups(in_file(tmp_path / "moved" / "f.jl")) == EVERY
-    del settings["EXTENSIONS"]
-    await crawl(PageSpider, settings | {"FEEDS": {"/dev/null": {"format": "jsonlines"}}}, urls)
-    assert runs(settings) == [1, 1]
 
 
 @pytest.mark.parametrize("feed", ["f.jl overwrite", "f-%(time)s.jl overwrite", "f.jl"])

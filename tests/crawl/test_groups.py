@@ -78,27 +78,17 @@ async def test_groups_are_the_same_in_every_run(settings):
         assert {url: kept[f"http://one.example{urlsplit(url).path}"] for url in urls} == found
 
 
+@pytest.mark.parametrize("kind", kinds_of("url", "group", "change"))
 @deferred_f_from_coro_f
-async def test_no_two_namespaces_have_a_group_in_common(settings):
-    hosts, urls = hosts_of(2)
-    found = []
-    with serve_hosts(hosts) as through:
-        for name in ("a", "b", "a"):
-            given = {"SIMHASH_NAMESPACE": name, "SIMHASH_RESET": len(found) == 2}
-            done = await crawl(KindSpider, settings | STORES | through | FIELD | given, urls)
-            found.append(set(groups(done.items).values()))
-    assert all(len(values) == 2 for values in found)
-    assert len(set.union(*found)) == 6
-
-
-@pytest.mark.parametrize("kind", kinds_of("url", "group"))
-@deferred_f_from_coro_f
-async def test_items_of_every_kind_carry_it(settings, kind):
+async def test_items_of_every_kind_carry_it_and_their_change(settings, kind):
     hosts, urls = hosts_of(2)
     with serve_hosts(hosts) as through:
-        given = settings | STORES | through | FIELD | REPORT
+        given = settings | STORES | through | FIELD | REPORT | {"SIMHASH_CHANGE_FIELD": "change"}
         done = await crawl(KindSpider, given, urls, kind=kind)
     assert done.errors == 0
+    assert all(isinstance(item, kind) for item in done.items)
+    statuses = [ItemAdapter(item)["change"]["status"] for item in done.items]
+    assert sorted(statuses) == ["copy"] * 4 + ["new"] * 2
     found = members(groups(done.items))
     assert found == [sorted(urls[number::2]) for number in range(2)]
 
@@ -142,13 +132,3 @@ async def test_a_copy_of_what_was_not_stored_begins_a_group_of_its_own(settings)
     assert members(groups(done.items)) == [sorted(urls[1:])]
     assert members(groups(again.items)) == [sorted(urls)]
     assert set(groups(again.items).values()) == set(groups(done.items).values())
-
-
-@deferred_f_from_coro_f
-async def test_what_is_not_compared_is_in_no_group(settings):
-    hosts = {"one.example": {"/empty": b"<html><body></body></html>"}}
-    with serve_hosts(hosts) as through:
-        given = settings | STORES | through | FIELD
-        done = await crawl(KindSpider, given, ["http://one.example/empty"])
-    assert done.stats["skipped/no_text"] == 1
-    assert done.items == [{"url": "http://one.example/empty"}]

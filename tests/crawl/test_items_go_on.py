@@ -9,106 +9,8 @@ from typing import ClassVar
 import pytest
 from loopback import PageSpider, article, crawl, path_of, prose, serve
 from scrapy import Request, signals
-from scrapy.exceptions import CloseSpider
 from scrapy.logformatter import LogFormatter
 from scrapy.utils.defer import deferred_f_from_coro_f
-
-from scrapy_simhash.crawl.worker import Worker
-from scrapy_simhash.index.verdict import Verdict
-
-WITHOUT = {"SIMHASH_ENABLED": False}
-
-
-class Turns:
-    """Counts the turns of the event loop."""
-
-    def __init__(self, monkeypatch):
-        self.count, loop = 0, asyncio.get_event_loop()
-        run_once = loop._run_once
-
-        def counted():
-            self.count += 1
-            run_once()
-
-        monkeypatch.setattr(loop, "_run_once", counted)
-
-
-class Yields(PageSpider):
-    """Callbacks of several kinds, whose items say in which turn they were yielded."""
-
-    def __init__(self, urls, kind, turns, count):
-        super().__init__(urls)
-        self.kind, self.turns, self.count = kind, turns, count
-        self.noted = []
-
-    async def start(self):
-        for url in self.urls:
-            yield Request(url, getattr(self, self.kind))
-
-    def item(self, number):
-        return {"number": number, "turn": self.turns.count}
-
-    def generator(self, response):
-        for number in range(self.count):
-            yield self.item(number)
-            yield Request(f"{response.url}?{number}", self.nothing)
-
-    async def waits(self, response):
-        for number in range(self.count):
-            yield self.item(number)
-            await asyncio.sleep(0)
-        await asyncio.sleep(0.05)
-
-    def returned(self, response):
-        return [self.item(number) for number in range(self.count)]
-
-    def fails(self, response):
-        yield from self.returned(response)
-        raise ValueError("an error in a callback")
-
-    def nothing(self, response):
-        pass
-
-
-class NotesTurns:
-    """Notes how many turns an item took to come here."""
-
-    def __init__(self, crawler):
-        self.crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler):
-        return cls(crawler)
-
-    def process_item(self, item):
-        spider = self.crawler.spider
-        took = spider.turns.count - item["turn"]
-        spider.noted.append((type(self).__name__, item["number"], took))
-        return item
-
-
-class NotesTurnsToo(NotesTurns):
-    """After the check."""
-
-
-@pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize("kind", ["generator", "waits", "returned", "fails"])
-@deferred_f_from_coro_f
-async def test_no_turn_of_the_event_loop_is_lost_on_the_way(settings, kind, count, monkeypatch):
-    """As if the index answered at once."""
-
-    async def claim(self, namespace, document):
-        return Verdict("same")
-
-    monkeypatch.setattr(Worker, "claim", claim)
-    turns, found = Turns(monkeypatch), []
-    settings["ITEM_PIPELINES"] = {NotesTurns: 50, NotesTurnsToo: 900}
-    with serve({"/a": article(1)}) as site:
-        for more in (WITHOUT, {}):
-            done = await crawl(Yields, settings | more, [f"{site}/a"], kind, turns, count)
-            found.append(sorted(done.crawler.spider.noted))
-    assert found[0] == found[1]
-    assert len(found[1]) == 2 * count
 
 
 class Waits(PageSpider):
@@ -190,9 +92,16 @@ class Moody(PageSpider):
                 raise ValueError("an error")
 
 
-@pytest.mark.parametrize("known", ["pass", "drop"])
 @pytest.mark.parametrize("item", ITEMS.values(), ids=ITEMS)
-@pytest.mark.parametrize("how", ["---w", "www-", ["--w-", "w", "-w", "-"], ["e-", "-e", "ee", "-"]])
+@pytest.mark.parametrize(
+    ("known", "how"),
+    [
+        ("pass", "---w"),
+        ("drop", "www-"),
+        ("pass", ["--w-", "w", "-w", "-"]),
+        ("drop", ["e-", "-e", "ee", "-"]),
+    ],
+)
 @deferred_f_from_coro_f
 async def test_a_visit_that_ends_in_another_way_finds_what_is_known(settings, known, item, how):
     settings |= {"SIMHASH_KNOWN": known, "SIMHASH_CHANGE_FIELD": "change"}
@@ -204,32 +113,6 @@ async def test_a_visit_that_ends_in_another_way_finds_what_is_known(settings, kn
             said.append(Counter(one["change"]["status"] for one in done.items))
     unchanged = {"unchanged": 4} if known == "pass" else {}
     assert said == [{"new": 4}, unchanged, unchanged, {"changed": 4}]
-
-
-@deferred_f_from_coro_f
-async def test_a_callback_that_closes_the_spider_at_times_keeps_one_of_each_group(settings):
-    """Its item is the only one, with the error and without it."""
-
-    class Closes(PageSpider):
-        name = "closes"
-
-        def __init__(self, urls, closes):
-            super().__init__(urls)
-            self.closes = closes
-
-        def parse(self, response):
-            yield {"url": response.url}
-            if path_of(response.url) in self.closes:
-                raise CloseSpider("enough")
-
-    pages = {f"/{group}{copy}": article(group) for group in range(3) for copy in "ab"}
-    kept = []
-    with serve(pages) as site:
-        for closes in ("/1a", "/2b", "/0a", "/1b", ""):
-            urls = [site + path for path in pages]
-            done = await crawl(Closes, settings | {"SIMHASH_KNOWN": "drop"}, urls, closes)
-            kept += done.urls
-    assert kept == ["/0a", "/1a", "/2a"]
 
 
 @pytest.mark.parametrize("known", ["pass", "drop"])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from hosts import serve_hosts
 from loopback import PageSpider, crawl
 from scrapy.utils.defer import deferred_f_from_coro_f
-from site_pages import layout, paragraphs, person, sentences, story, title
-from visits import claims_in, crawl_twice, on_both_engines
+from site_pages import layout, paragraphs, story
 
 SHOP, TOWN = "http://shop.example", "http://town.example"
 
@@ -75,52 +72,6 @@ async def test_an_item_of_url_and_title_stands_for_the_text_of_its_page(settings
     assert again.stats[f"changes/{status}"] == 1
 
 
-class ArticleSpider(PageSpider):
-    """All paragraphs of an article."""
-
-    name = "articles"
-
-    def parse(self, response):
-        yield {"url": response.url, "text": "\n".join(response.css("main p::text").getall())}
-
-
-@pytest.mark.parametrize("known", ["drop", "pass"])
-@deferred_f_from_coro_f
-async def test_a_mirror_that_is_met_first_the_next_day_has_not_changed(settings, known):
-    def stories(visit: int) -> dict[str, bytes]:
-        state = f"Updated {visit + 2} hours ago"
-        texts = [paragraphs(*story(number, 180), state) for number in range(3)]
-        return {f"/{n}": layout("news", title(n), text) for n, text in enumerate(texts)}
-
-    urls = [f"http://{host}.example/{n}" for host in ("one", "two") for n in range(3)]
-    hosts = {"one.example": stories(1), "two.example": stories(1)}
-    settings |= {"SIMHASH_KNOWN": known}
-    with serve_hosts(hosts) as through:
-        first = await crawl(ArticleSpider, settings | through, urls)
-        hosts |= {"one.example": stories(5), "two.example": stories(5)}
-        again = await crawl(ArticleSpider, settings | through, urls[::-1])
-    assert len(first.items) == 3
-    assert "changes/changed" not in again.stats
-    assert len(again.items) == (3 if known == "pass" else 0)
-
-
-@deferred_f_from_coro_f
-async def test_a_line_that_names_the_site_is_part_of_a_version(settings):
-    """Copies are compared without such lines, as each site has its own."""
-    drawn = random.Random(1)
-    chinese = ["".join(chr(drawn.randrange(0x4E00, 0x9000)) for _ in range(24)) for _ in range(12)]
-
-    def page(firm: str) -> dict[str, bytes]:
-        lines = [*chinese[:6], f"兹授权{firm}为本站www.shop.example独家代理", *chinese[6:]]
-        return {"/a": layout("shop", "A lamp", paragraphs("。".join(lines)))}
-
-    settings |= {"SIMHASH_KNOWN": "drop"}
-    for firm in ("甲乙丙丁公司", "戊己庚辛公司"):
-        with serve_hosts({"shop.example": page(firm)}) as through:
-            done = await crawl(ArticleSpider, settings | through, [f"{SHOP}/a"])
-        assert len(done.items) == 1
-
-
 class ArchiveSpider(PageSpider):
     """An author, and what an item holds of a page's text in another form."""
 
@@ -157,63 +108,3 @@ async def test_an_item_that_holds_more_than_facts_changes_with_its_page(settings
         with serve_hosts({"shop.example": {"/a": archived(visit)}}) as through:
             done = await crawl(ArchiveSpider, settings | through, [f"{SHOP}/a"], form)
         assert len(done.items) == 1
-
-
-class StockSpider(PageSpider):
-    """Rows that name a person and what changes from day to day, and have no address."""
-
-    name = "stock"
-
-    def parse(self, response):
-        for row in response.css("tr"):
-            name, left = row.css("td::text").getall()
-            yield {"who": name, "left": int(left)}
-
-
-@on_both_engines
-@deferred_f_from_coro_f
-async def test_a_key_tells_whose_rows_they_are(settings):
-    """What changed is dropped by nobody, and unchanged rows are the same wherever they stand."""
-
-    def page(numbers: range, day: int) -> bytes:
-        rows = "".join(
-            f"<tr><td>{person(n)}</td><td>{n + 50 * (n < 3) * day}</td></tr>" for n in numbers
-        )
-        return layout("town", "Stock", f"<table>{rows}</table>")
-
-    settings = settings | {"SIMHASH_KEY": ["who"], "SIMHASH_KNOWN": "drop"}
-    hosts = {"town.example": {"/stock": page(range(12), 0)}}
-    with serve_hosts(hosts) as through:
-        first = await crawl(StockSpider, settings | through, [f"{TOWN}/stock"])
-        hosts["town.example"] = {"/stock": page(range(12)[::-1], 1)}
-        second = await crawl(StockSpider, settings | through, [f"{TOWN}/stock"])
-    assert len(first.items) == 12
-    assert sorted(item["who"] for item in second.items) == sorted(person(n) for n in range(3))
-    assert all(": unchanged since " in str(error) for _, error in second.drops)
-
-
-class GroupSpider(PageSpider):
-    """Twenty groups of five on one page, each of which differs by a word from the others."""
-
-    name = "groups"
-
-    def parse(self, response):
-        for text in response.css("main li::text").getall():
-            yield {"text": text}
-
-
-@on_both_engines
-@deferred_f_from_coro_f
-async def test_equal_entries_listed_on_one_page_are_recognised_again_by_their_fields(settings):
-    def entry(group: int, number: int) -> str:
-        words = sentences(f"group {group}", 220).split()
-        words[number * 40] = f"other{'abcde'[number]}"
-        return " ".join(words)
-
-    listed = "".join(f"<li>{entry(group, n)}</li>" for n in range(5) for group in range(20))
-    settings = settings | {"SIMHASH_FIELDS": ["text"]}
-    with serve_hosts({"shop.example": {"/": layout("shop", "List", listed)}}) as through:
-        await crawl_twice(GroupSpider, settings | through, [f"{SHOP}/"], kept=20)
-        third = await crawl(GroupSpider, settings | through, [f"{SHOP}/"])
-    assert len(third.items) == 20
-    assert claims_in(settings) == 20

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sqlite3
-import threading
-import weakref
-from contextlib import closing
-
 import pytest
 from loopback import PageSpider, article, crawl, serve
 from parsel import selector
@@ -15,7 +9,6 @@ from scrapy import signals
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 from scrapy_simhash.crawl.claims import Claims
-from scrapy_simhash.text.packed import unpack_text
 
 
 class Titles(PageSpider):
@@ -53,27 +46,6 @@ class SeesTrees:
         assert len(response.css("p::text").get().split()) == 120
 
 
-@deferred_f_from_coro_f
-async def test_the_thread_of_the_database_compresses_no_texts(settings, monkeypatch, tmp_path):
-    database = tmp_path / "texts.db"
-    settings |= {"SIMHASH_DATABASE_URL": f"sqlite:///{database}"}
-
-    def pack(text):
-        raise AssertionError(f"{threading.current_thread().name} compresses {text!r}")
-
-    monkeypatch.setattr("scrapy_simhash.index.batch.pack_text", pack)
-    # The second is kept aside with its own text.
-    with serve({"/a": article("a"), "/b": article("a")}) as site:
-        found = await crawl(Titles, settings, [site + "/a", site + "/b"])
-    assert found.crawler.stats.get_value("simhash/duplicates") == 1
-    assert not found.crawler.stats.get_value("simhash/failed_open")
-    with closing(sqlite3.connect(database)) as connection:
-        packed = connection.execute("SELECT text FROM simhash_texts").fetchall()
-    texts = [unpack_text(text)[0] for (text,) in packed]
-    assert len(texts) == 2
-    assert all(text and len(text.split()) == 120 for text in texts)
-
-
 @pytest.mark.parametrize("spider", [Titles, TitlesOfAll])
 @deferred_f_from_coro_f
 async def test_a_page_lets_go_of_its_tree_when_nobody_needs_it_any_more(settings, spider):
@@ -103,33 +75,6 @@ async def test_no_page_is_parsed_twice(settings, compare, monkeypatch):
         for number, spider in enumerate((Titles, TitlesOfAll), 1):
             await crawl(spider, settings | {"SIMHASH_COMPARE": compare}, [site + "/a"])
             assert len(made) == number
-
-
-@deferred_f_from_coro_f
-async def test_trees_need_no_collector_to_be_freed(settings):
-    """A page and its selector hold each other: left alone, they stay until the collector comes."""
-    trees = []
-
-    class Watches(PageSpider):
-        name = "watches"
-
-        def parse(self, response):
-            yield {"n": len(trees), "title": response.css("p::text").get()[:20]}
-            trees.append(weakref.ref(response.selector.root))
-
-    class Sees:
-        def process_item(self, item):
-            item["freed"] = all(tree() is None for tree in trees)
-            return item
-
-    gc.disable()
-    try:
-        with serve({"/a": article("a")}) as site:
-            more = {"ITEM_PIPELINES": {Sees: 900}}
-            found = await crawl(Watches, settings | more, [site + "/a"])
-    finally:
-        gc.enable()
-    assert [item["freed"] for item in found.items] == [True]
 
 
 @deferred_f_from_coro_f

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import logging
-import random
 from typing import ClassVar
 
 import pytest
@@ -67,54 +66,3 @@ async def test_commands_name_a_database_that_they_would_not_find(tmp_path, caplo
     with serve({"/a": article(1), "/b": article(1)}) as site:
         await crawl(Own, {}, [f"{site}/a", f"{site}/b"])
     assert f"drops --run 1 --database '{tmp_path / 'own index.db'}'" in caplog.text
-
-
-@deferred_f_from_coro_f
-async def test_of_a_crawl_that_drops_nothing_it_is_told_what_would_be_dropped(options, caplog):
-    options["SIMHASH_ON_DUPLICATE"] = "report"
-    with serve({"/a": article(1), "/b": article(1)}) as site:
-        await crawl(PageSpider, options, [f"{site}/a", f"{site}/b"])
-    assert (
-        "2 items: 2 stored (1 new, 1 copy), 0 left out. Which would be left out, and why: "
-        in caplog.text
-    )
-
-
-@deferred_f_from_coro_f
-async def test_the_command_is_named_also_if_everything_has_changed(options, caplog):
-    pages = {}
-    with serve(pages) as site:
-        for number in range(2):
-            pages["/a"] = article(number)
-            await crawl(PageSpider, options, [f"{site}/a"])
-    assert "1 changed. To list them: scrapy simhash changes --run 2" in caplog.text
-
-
-@deferred_f_from_coro_f
-async def test_unchanged_items_alone_are_no_drops_to_list(options, caplog):
-    options["SIMHASH_KNOWN"] = "drop"
-    with serve({"/a": article(1)}) as site:
-        for _ in range(2):
-            await crawl(PageSpider, options, [f"{site}/a"])
-    assert "1 item: 0 stored, 1 left out (1 as before). More: scrapy simhash stats" in caplog.text
-    assert "scrapy simhash drops" not in caplog.text
-
-
-@deferred_f_from_coro_f
-async def test_a_random_id_that_keeps_copies_is_named_after_one_crawl(options, caplog):
-    ids = random.Random(1)
-
-    class Stories(PageSpider):
-        def parse(self, response):
-            text = "\n".join(response.css("p::text").getall())
-            title = response.css("h1::text").get()
-            yield {"title": title, "text": text, "nonce": f"{ids.getrandbits(64):016x}"}
-
-    pages = {f"/{n}": b"<h1>Story %d</h1>" % n + article(n) for n in range(20)}
-    urls = [f"{path}{more}" for more in ("", "?from=list") for path in pages]
-    with serve(pages) as site:
-        done = await crawl(Stories, options, [f"{site}{url}" for url in urls])
-    assert len(done.items) == 40
-    assert (
-        "To drop more: SIMHASH_IGNORE_FIELDS = ['nonce']: 20 more items would be dropped"
-    ) in caplog.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import ClassVar
 
 import pytest
@@ -142,21 +141,3 @@ async def test_where_a_middleware_skips_requests_nothing_is_missing(settings, mo
 async def test_where_fields_are_misspelt_nothing_is_missing(settings):
     misspelt = {"SIMHASH_FIELDS": ["txt"]}
     assert await visits(settings, ("abcd", {}), ("abcd", misspelt), ("abc", {})) == [0, 0, 1]
-
-
-class KnowsItsTime(Linked):
-    """Has values of one crawl, beside its argument."""
-
-    def __init__(self, section="all", **kwargs):
-        super().__init__(**kwargs)
-        self.section, self.started, self.log = section, time.time(), [str(time.time_ns())]
-
-
-@pytest.mark.parametrize(("section", "missing"), [("all", 1), ("news", 0)])
-@deferred_f_from_coro_f
-async def test_only_arguments_that_are_given_tell_crawls_apart(settings, section, missing):
-    with serve_hosts(site("abc")) as through:
-        await crawl(KnowsItsTime, settings | through, section="all")
-    with serve_hosts(site("ab")) as through:
-        done = await crawl(KnowsItsTime, settings | through, section=section)
-    assert done.stats.get("changes/missing", 0) == missing

@@ -7,16 +7,10 @@ from types import SimpleNamespace
 import pytest
 from scrapy.http import HtmlResponse
 from scrapy.settings import Settings as ScrapySettings
-from scrapy.statscollectors import StatsCollector
-from scrapy.utils.test import get_crawler
 from site_pages import sentences
-from tracked import document_of, tracked
 
-from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.page_text import PageText
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.item.content import PageNames, read_item
 from scrapy_simhash.item.facts import Facts
 
 STORY = " ".join(sentences(number, 40) for number in range(5))
@@ -89,84 +83,8 @@ def test_a_text_with_a_part_of_the_main_text_and_boilerplate_is_cut_to_that_part
     assert cut(*texts, BESIDE, sentences("not on the page", 12)) is None
 
 
-def test_where_texts_are_clean_only_some_pages_are_looked_at(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The first sixteen of a host, then every eighth; each one once a text was found loose."""
-    looked: list[str] = []
-
-    def cut(self: PageText, text: str) -> str | None:
-        looked.append(text)
-        return text if "loose" in text else None
-
-    monkeypatch.setattr(PageText, "cut", cut)
-    stats = CrawlStats(StatsCollector(get_crawler()))
-    maker = DocumentMaker(Settings.read(ScrapySettings()), stats, lambda: b"x" * 16)
-
-    def read(text: str, times: int, host: str = "a.com") -> int:
-        before = len(looked)
-        for number in range(times):
-            html = PAGE.format(title="", more="").encode()
-            response = HtmlResponse(f"http://{host}/{number}", body=html, encoding="utf-8")
-            page = tracked(response, key=str(number), download=number + 1)
-            document_of(maker, page, {"url": response.url, "text": text})
-        return len(looked) - before
-
-    assert read(STORY, 16) == 16
-    assert read(STORY, 32) == 4
-    assert read(STORY, 4, "b.com") == 4
-    assert read(f"loose {STORY}", 8) == 1
-    assert read(STORY, 8) == 8
-
-
 def test_a_page_that_nobody_has_parsed_is_not_parsed_for_that() -> None:
     unread = page(parsed=False)
     assert unread.cut(f"Home A flood {STORY} {BESIDE}") is None
     assert unread.title == ""
     assert unread.facts_beside(Facts()) == Facts()
-
-
-@pytest.mark.parametrize(
-    ("title", "name"),
-    [
-        ("A flood | The Herald", "A flood"),
-        ("News 7: A flood | The Herald", "A flood 7"),
-        ("A flood - Page 2 - The Herald", "A flood"),
-        ("Something else", "Something else"),
-    ],
-)
-def test_the_name_of_a_page_is_its_title_without_the_names_of_the_site(
-    title: str, name: str
-) -> None:
-    says = page(title)
-    assert says.name() == name
-    url = "http://a.com/1"
-    named, given = (
-        read_item(
-            {"title": value, "n": 1}, page_url=url, page_names=names, since=0.0, now=0.0
-        ).facts
-        for value, names in (
-            (f" {says.title}\n", PageNames(says.title, says.name)),
-            (name, PageNames()),
-        )
-    )
-    assert named == given
-
-
-def test_the_facts_of_the_page_count_beside_an_item_with_a_text() -> None:
-    place = '{"jobLocation": {"address": {"addressLocality": "Oakland"}}}'
-    job = f'<script type="application/ld+json">{place}</script>'
-    row = "<dl><dt>Views<dd>7<dt>Location<dd>Oakland</dl>"
-
-    def names(more: str, titled: str = "A flood | The Herald", **own: str) -> set[str]:
-        item = read_item(own, page_url="http://a.com/1", since=0.0, now=0.0).facts
-        return {*page(titled, more).facts_beside(item).names.values()}
-
-    both = {"page:title", "page:heading"}
-    assert names(job) == {*both, "page:addressLocality"}
-    assert names(row) == {*both, "page:value.Views", "page:value.Location"}
-    # The item has a title of its own: that of the page counts if it begins with the heading.
-    assert names("", title="A flood") == {*both, "title"}
-    assert names("", "A flood in Ashford | The Herald", title="A flood") == {*both, "title"}
-    assert names("", "The Herald", title="A flood") == {"page:heading", "title"}
-    assert names("", "The Herald", colour="red") == {*both, "colour"}

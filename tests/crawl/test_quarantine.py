@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from item_kinds import kinds_of
-from loopback import PageSpider, article, crawl, path_of, serve
+from loopback import PageSpider, article, crawl, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.serialize import ScrapyJSONEncoder
 from visits import IN_ORDER
@@ -89,15 +89,6 @@ def test_what_can_not_be_encoded_is_kept_as_far_as_it_goes(item):
     assert path == "builtins.dict (incomplete)"
 
 
-@pytest.mark.parametrize(
-    "item", ["text", 7, Hostile(), None], ids=["text", "int", "object", "none"]
-)
-def test_what_is_no_item_is_kept_by_its_representation(item):
-    packed, path = pack(item)
-    assert set(unpack(packed)) == {"item"}
-    assert path.endswith(" (incomplete)")
-
-
 def kept(database):
     query = "SELECT action, coalesce(url, key), item, item_type FROM simhash_sightings "
     query += "WHERE action != '' ORDER BY id"
@@ -128,32 +119,6 @@ async def test_what_each_action_keeps(tmp_path, action):
         assert kind == "builtins.dict"
     else:
         assert item is None
-
-
-@deferred_f_from_coro_f
-async def test_of_a_page_with_many_items_each_is_kept(tmp_path):
-    class Spider(PageSpider):
-        def parse(self, response):
-            for number in range(5):
-                yield {"number": number}
-
-    database = tmp_path / "index.db"
-    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{database}"}
-    with serve({"/a": article(1), "/b": article(1)}) as site:
-        await crawl(Spider, settings, [f"{site}/a", f"{site}/b"])
-    found = kept(database)
-    assert sorted(unpack(item)["number"] for _, _, item, _ in found) == list(range(5))
-
-
-@deferred_f_from_coro_f
-async def test_without_a_quarantine_drops_are_remembered_without_their_items(tmp_path):
-    database = tmp_path / "index.db"
-    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{database}", "SIMHASH_QUARANTINE": False}
-    with serve({"/a": article(1), "/b": article(1)}) as site:
-        done = await crawl(PageSpider, settings, [f"{site}/a", f"{site}/b"])
-    assert len(done.items) == 1
-    ((action, _, item, _),) = kept(database)
-    assert (action, item) == ("drop", None)
 
 
 @deferred_f_from_coro_f
@@ -226,37 +191,3 @@ async def test_what_is_pushed_out_of_the_quarantine_is_counted_and_logged(tmp_pa
     assert done.stats["quarantine/pushed_out"] == 29 - left
     message = f"can't be restored any more: {29 - left} (without a stored original: 0)."
     assert caplog.text.count(message) == 1
-
-
-@deferred_f_from_coro_f
-async def test_texts_that_made_room_are_counted_and_the_budget_is_named(tmp_path, caplog):
-    settings = {
-        "SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}",
-        "SIMHASH_TEXT_BUDGET": 5000,
-    }
-    pages = {f"/{number}": article(number) for number in range(20)}
-    with serve(pages) as site:
-        done = await crawl(PageSpider, settings, [f"{site}{path}" for path in pages])
-    gone = done.stats["index/texts_pushed_out"]
-    assert 5 <= gone < 20
-    assert f"no longer kept to be compared: {gone}, as SIMHASH_TEXT_BUDGET (5,000 b" in caplog.text
-
-
-@deferred_f_from_coro_f
-async def test_a_later_version_of_the_original_is_still_the_original(call, tmp_path):
-    database, pages = tmp_path / "index.db", dict[str, bytes]()
-    settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{database}", **IN_ORDER}
-    with serve(pages) as site:
-        for day in ("Monday", "Tuesday"):
-            page = article("story").replace(b"</p>", f" It is {day} now.</p>".encode())
-            pages |= {"/story": page, "/copy": page}
-            done = await crawl(PageSpider, settings, [f"{site}/story", f"{site}/copy"])
-            assert [path_of(item["url"]) for item in done.items] == ["/story"]
-    drops = call("drops", "--run", 1, "--json", "--database", database)[1]
-    (drop,) = map(json.loads, drops.splitlines())
-    assert (drop["url"], drop["original"]) == (f"{site}/copy", f"{site}/story")
-    shown = call("show", f"{site}/story", "--json", "--database", database)[1]
-    page = json.loads(shown)
-    assert [version["run"] for version in page["versions"]] == [1, 2]
-    assert {version["group"] for version in page["versions"]} == {drop["group"]}
-    assert [copy["run"] for copy in page["duplicates"]] == [1, 2]

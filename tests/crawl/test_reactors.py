@@ -116,33 +116,3 @@ def test_nothing_is_lost_or_kept_twice_with_any_event_loop(loop, tmp_path):
         stats.get("log_count/ERROR", 0)
         == stats["claims/released"] - stats["item_dropped_reasons_count/DropItem"]
     )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("loop", [NONE, "asyncio", "select"])
-def test_waits_are_bounded_with_any_event_loop(loop, tmp_path):
-    """A database that is locked for ever: everything is stored, and the process ends."""
-    import sqlite3
-    from contextlib import closing
-
-    database, feed = tmp_path / "index.db", tmp_path / "feed.jsonl"
-    settings = {
-        "SIMHASH_DATABASE_URL": f"sqlite:///{database}",
-        "SIMHASH_TIMEOUT": 0.5,
-        "ITEM_PIPELINES": {},
-        "FEEDS": {str(feed): {"format": "jsonlines"}},
-        **LOOPS[loop],
-    }
-    with (
-        closing(sqlite3.connect(database, isolation_level=None)) as connection,
-        serve({path: article(path) for path in PATHS}) as site,
-    ):
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")
-        plan = json.dumps({"urls": [site + path for path in PATHS], "settings": settings})
-        done = subprocess.run(
-            [sys.executable, "-c", CRAWL, plan], capture_output=True, timeout=LIMIT, check=True
-        )
-    stats = json.loads(done.stdout)
-    assert stats["item_scraped_count"] == stats["simhash/failed_open"] == len(PATHS)
-    assert stats["log_count/ERROR"] == 1

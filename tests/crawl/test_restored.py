@@ -8,7 +8,7 @@ import pytest
 from loopback import PageSpider, crawl, prose, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
 from servers import ENGINES, cleared_database
-from stored import change, changed
+from stored import changed
 from visits import IN_ORDER
 
 
@@ -89,14 +89,3 @@ async def test_a_restored_copy_has_changes_of_its_own(call, tmp_path):
     assert [(one["url"], one["status"]) for one in changes] == [
         (url, "changed") for url in urls[:2]
     ]
-
-
-@deferred_f_from_coro_f
-async def test_what_a_dead_crawl_dropped_is_restored_and_met_anew(call, tmp_path):
-    settings = settings_on("sqlite", tmp_path, SIMHASH_KNOWN="drop")
-    with serve({"/a": ORIGINAL, "/b": SIMILAR}) as site:
-        urls = [f"{site}/a", f"{site}/b"]
-        await crawl(PageSpider, settings, urls)
-        change(tmp_path / "seen.db", "UPDATE simhash_runs SET recovered = 1, invalidated = 2")
-        assert len(lines(call, settings, "restore")) == 1
-        assert (await crawl(PageSpider, settings, urls)).urls == ["/a"]

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import sqlite3
 import stat
-import subprocess
-import sys
 from collections import Counter
 from contextlib import closing
 from io import BytesIO
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
-from loopback import crawl, critical_lines
+from loopback import crawl
 from PIL import Image
 from scrapy import Request, Spider
-from scrapy.downloadermiddlewares.retry import get_retry_request
-from scrapy.linkextractors import LinkExtractor
-from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
-from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_f_from_coro_f
 from validated_site import PACKS, ValidatedSite, ValidPage, serve_validated
 from web_poet import WebPage, field
 
-from scrapy_simhash.crawl.scrapy_internals import is_whole
-from scrapy_simhash.db.pages import PageFile, StoredPage, file_size
+from scrapy_simhash.db.pages import StoredPage, file_size
+from scrapy_simhash.index.index import Index
 
 
 class Follows(Spider):
@@ -102,62 +94,14 @@ async def test_what_was_not_modified_is_not_downloaded(site, conditional, known,
 
 
 @deferred_f_from_coro_f
-async def test_texts_of_unmodified_pages_are_not_read(site, conditional):
-    """An item that has the digest that it had when its page was downloaded is unchanged."""
+async def test_a_look_up_that_fails_harms_no_item(site, conditional, monkeypatch):
+    def fails(self, documents):
+        raise ValueError("a damaged row")
+
     await visit(site, conditional)
-    second = await visit(site, conditional)
-    assert second.stats["changes/unchanged"] == 4
-    assert not any(name.startswith("text/") for name in second.stats)
-    # Another version of the spider makes something else of it.
-    third = await visit(site, conditional, Adds)
-    assert third.urls == ["/a", "/b", "/c", "/d"]
-    assert third.stats["changes/changed"] == 4
-
-
-class Adds(Follows):
-    name = "follows"
-
-    def items(self, response):
-        for item in super().items(response):
-            yield {**item, "price": "£ 12.50"}
-
-
-class Down:
-    def process_item(self, item):
-        raise ConnectionError("the database of this pipeline is down")
-
-
-@deferred_f_from_coro_f
-async def test_a_page_that_was_downloaded_but_not_stored_is_read(site, conditional):
-    """Its server calls it unmodified since then, but its item is older."""
-    await visit(site, conditional, OfPages)
     site.change("/b", text="another text")
-    await visit(site, conditional | {"ITEM_PIPELINES": {Down: 500}}, OfPages)
-    third = await visit(site, conditional, OfPages)
-    assert third.urls == ["/b"]
-    assert len(site.asked(304)) == 6
-
-
-@deferred_f_from_coro_f
-async def test_a_page_that_is_again_what_it_was_has_changed(site, conditional):
-    """A visit in between has stored its other version without storing the page."""
-    await visit(site, conditional, OfPages)
-    before = site.pages["/b"].text
-    site.change("/b", text="another text")
-    assert (await visit(site, conditional | {"SIMHASH_REVISIT": None}, OfPages)).urls == ["/b"]
-    site.change("/b", text=before)
-    assert (await visit(site, conditional, OfPages)).urls == ["/b"]
-    assert "/b" in site.asked(304)
-
-
-class OfPages(Follows):
-    """Its items have no text: they are compared by that of their pages."""
-
-    name = "of pages"
-
-    def items(self, response):
-        if response.css("h1"):
-            yield {"url": response.url}
+    monkeypatch.setattr(Index, "meet", fails)
+    assert {"/b"} <= {*(await visit(site, conditional)).urls}
 
 
 @pytest.mark.parametrize(
@@ -175,33 +119,6 @@ async def test_pages_are_asked_for_as_their_server_allows(site, conditional, val
 
 
 @deferred_f_from_coro_f
-async def test_a_time_that_is_not_over_identifies_nothing(site, conditional, monkeypatch):
-    site.pages["/b"].validator = "time"
-    monkeypatch.setattr("validated_site._EPOCH", 32_000_000_000)
-    for _ in range(2):
-        await visit(site, conditional)
-    assert "/b" in site.asked(200)
-
-
-@deferred_f_from_coro_f
-async def test_a_redirect_is_followed_and_its_target_is_a_page_of_its_own(site, conditional):
-    site.pages["/b"] = ValidPage(redirect="/x")
-    site.pages["/x"] = ValidPage("text x")
-    await visit(site, conditional)
-    await visit(site, conditional)
-    assert site.asked(301) == ["/b"]
-    assert "/x" in site.asked(304)
-    # What has turned into a redirect does not pass its validators on.
-    site.pages["/c"] = ValidPage(redirect="/y")
-    site.pages["/y"] = ValidPage("text y", validator="false")
-    third = await visit(site, conditional)
-    assert third.urls == ["/y"]
-    asked = {answer.path: answer.conditions for answer in site.answers}
-    assert asked["/c"]
-    assert asked["/y"] == {}
-
-
-@deferred_f_from_coro_f
 async def test_a_server_that_is_wrong_is_found_out_by_a_tenth_visit(site, conditional):
     site.pages["/b"].validator = "false"
     await visit(site, conditional)
@@ -214,20 +131,6 @@ async def test_a_server_that_is_wrong_is_found_out_by_a_tenth_visit(site, condit
     assert len(found) in {1, 2}
     assert 9 <= found[0] < 20
     assert all(later - first == 10 for first, later in pairwise(found))
-
-
-@pytest.mark.parametrize("encoding", PACKS)
-def test_a_body_is_whole_if_its_compressed_form_has_an_end(encoding):
-    body = b"The ferry sails at nine. " * 99_999
-    pack, name = PACKS[encoding], encoding.encode()
-    packed = pack(body)
-    # A component may have changed the body.
-    assert all(is_whole(packed, name, one) for one in (body, body[:-1], b""))
-    assert not any(is_whole(packed[:-size], name, body) for size in (1, 9, len(packed) // 2))
-    # Only of gzip members are in use.
-    members = packed + pack(b"It returns at ten.")
-    assert is_whole(members, name, body) is (encoding == "gzip")
-    assert not is_whole(members[:-9], name, body)
 
 
 @pytest.mark.parametrize("cut", [*PACKS, "length"])
@@ -402,20 +305,6 @@ async def test_a_page_that_a_browser_has_filled_is_not_stored(site, conditional,
     assert file_size(tmp_path / "seen-pages.db").pages == 0
 
 
-@pytest.mark.parametrize(
-    ("more", "why"),
-    [
-        ({"SIMHASH_REVISIT": "often"}, "must be one of 'conditional', 'adaptive'"),
-        ({"SIMHASH_REVISIT": -1}, "a number of seconds, or None"),
-    ],
-)
-@deferred_f_from_coro_f
-async def test_wrong_settings_are_refused(site, conditional, more, why, caplog):
-    await visit(site, conditional | more)
-    assert why in critical_lines(caplog)[0]
-    assert site.asked() == []
-
-
 @deferred_f_from_coro_f
 async def test_the_cache_of_scrapy_comes_first(site, conditional, tmp_path, caplog):
     cached = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path / "cache")}
@@ -459,47 +348,6 @@ class Other(Follows):
     name = "other"
 
 
-@deferred_f_from_coro_f
-async def test_spiders_that_share_a_namespace_know_their_own_pages(site, conditional):
-    shared = conditional | {"SIMHASH_NAMESPACE": "shared"}
-    assert len((await visit(site, shared)).items) == 4
-    assert (await visit(site, shared, Other)).items == []
-    assert site.asked(304) == []
-    for spider in (Follows, Other):
-        await visit(site, shared, spider)
-        assert len(site.asked(304)) == 6
-
-
-@deferred_f_from_coro_f
-async def test_a_page_that_fails_is_asked_for_again(site, conditional):
-    await visit(site, conditional)
-    for status in (503, 200):
-        site.change("/list", status=status, links=["/b", "/e"])
-        site.pages["/e"] = ValidPage("text e")
-        last = await visit(site, conditional | {"RETRY_ENABLED": True, "RETRY_TIMES": 1})
-        assert ("/b" in site.asked(304)) is (status == 200)
-    assert last.urls == ["/e"]
-
-
-@deferred_f_from_coro_f
-async def test_a_copy_of_what_was_not_modified_is_one(site, conditional):
-    await visit(site, conditional)
-    site.change("/list", links=["/b", "/c", "/d", "/copy"])
-    site.pages["/copy"] = ValidPage("text a")
-    second = await visit(site, conditional)
-    assert second.items == []
-    assert second.stats["duplicates"] == 1
-    await visit(site, conditional)
-    assert {"/a", "/copy"} <= {*site.asked(304)}
-    # What the site still has in one place is not missing.
-    site.change("/a", status=404)
-    assert "changes/missing" not in (await visit(site, conditional)).stats
-    site.change("/a", text="another text", status=200)
-    assert (await visit(site, conditional)).urls == ["/a"]
-    await visit(site, conditional)
-    assert {"/a", "/copy"} <= {*site.asked(304)}
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -529,18 +377,6 @@ async def test_what_is_damaged_is_downloaded(site, conditional, damage, tmp_path
     assert site.asked(200) == []
 
 
-@pytest.mark.parametrize("content", [b"no database" * 999, None])
-@deferred_f_from_coro_f
-async def test_a_file_that_is_none_costs_a_download(site, conditional, content, tmp_path, caplog):
-    path = tmp_path / "seen-pages.db"
-    path.mkdir() if content is None else path.write_bytes(content)
-    for _ in range(2):
-        last = await visit(site, conditional)
-        assert len(site.asked(200)) == 6
-    assert last.items == []
-    assert "can't be opened, so all pages are downloaded" in caplog.text
-
-
 @deferred_f_from_coro_f
 async def test_only_the_owner_may_read_the_file(site, conditional, tmp_path):
     await visit(site, conditional)
@@ -554,42 +390,6 @@ def stored(number, size, checked=0.0):
     return StoredPage(key, url, checked, 1, 0, False, 1, 1, b"", b"", b"", b"x" * size)
 
 
-def test_what_is_told_of_a_page_that_was_downloaded_meanwhile_is_ignored(tmp_path):
-    file = PageFile(tmp_path / "pages.db", 1000)
-    file.write([stored(1, 5)._replace(download=7, headers=b"ETag: new")])
-    file.write([stored(1, 0)._replace(download=6, headers=b"ETag: old")])
-    assert file.find(bytes([1] * 16)).headers == b"ETag: new"
-    file.close()
-
-
-def test_a_page_that_is_larger_than_the_budget_costs_no_other(tmp_path):
-    """Its version of before is deleted."""
-    file = PageFile(tmp_path / "pages.db", 100)
-    file.write([stored(1, 50, checked=1.0), stored(2, 9, checked=1.0)])
-    file.write([stored(2, 101, checked=2.0)])
-    assert [file.find(bytes([number] * 16)) is not None for number in (1, 2)] == [True, False]
-    file.close()
-    assert file_size(tmp_path / "pages.db") == (1, 50)
-
-
-def test_what_was_checked_longest_ago_makes_room(tmp_path):
-    path = tmp_path / "pages.db"
-    before = PageFile(path, 100)
-    before.write([stored(number, 30, checked=float(number)) for number in range(3)])
-    before.close()
-    file = PageFile(path, 100)
-    now = file._opened + 1
-    file.write([stored(0, 30, now), stored(4, 30, now)])
-    found = [file.find(bytes([number] * 16)) is not None for number in range(5)]
-    assert found == [True, False, True, False, True]
-    file.write([stored(5, 60, now)])
-    # What this crawl has checked stays: a part of a large site is always found.
-    found = [file.find(bytes([number] * 16)) is not None for number in range(6)]
-    assert found == [True, False, False, False, True, False]
-    file.close()
-    assert file_size(path) == (2, 60)
-
-
 @deferred_f_from_coro_f
 async def test_the_budget_is_kept(site, conditional, tmp_path):
     size = len(site.pages["/a"].body())
@@ -598,31 +398,6 @@ async def test_the_budget_is_kept(site, conditional, tmp_path):
         await visit(site, given)
         assert file_size(tmp_path / "seen-pages.db").bytes <= 3 * size
     assert 2 <= len(site.asked(304)) < 6
-
-
-class Rejects:
-    """Tries again what it does not like, as middlewares against bans do."""
-
-    def process_response(self, request, response, spider=None):
-        if response.url.endswith("/b"):
-            again = get_retry_request(request, spider=self.spider, reason="banned")
-            return again or response
-        return response
-
-    @classmethod
-    def from_crawler(cls, crawler):
-        made = cls()
-        made.spider = crawler.spider
-        return made
-
-
-@deferred_f_from_coro_f
-async def test_a_middleware_that_tries_again_makes_as_many_requests_as_ever(site, conditional):
-    given = {"DOWNLOADER_MIDDLEWARES": {Rejects: 560}, "RETRY_TIMES": 2}
-    for settings in ({"SIMHASH_REVISIT": None}, {}, {}):
-        await visit(site, conditional | given | settings)
-        assert site.asked().count("/b") == 3
-    assert site.asked(200).count("/b") <= 3
 
 
 class Proxies:
@@ -674,55 +449,6 @@ async def test_a_page_is_fresh_only_in_its_own_session(site, conditional, mode):
     assert site.asked() == ["/", "/list"]
 
 
-KILLED = """
-import os, signal, sys
-from scrapy.crawler import CrawlerProcess
-sys.path[:0] = [sys.argv[1], os.path.dirname(sys.argv[1])]
-from test_revisit import Follows
-
-class Dies(Follows):
-    name = "follows"
-
-    def items(self, response):
-        yield from super().items(response)
-        if response.url.endswith("/d"):
-            # The threads have written what came before.
-            from threading import Timer
-            Timer(1, os.kill, (os.getpid(), signal.SIGKILL)).start()
-
-import scrapy_simhash.crawl.revisit as revisit
-revisit._BATCH = 1
-settings = {
-    "ADDONS": {"scrapy_simhash.Addon": 500},
-    "SIMHASH_DATABASE_URL": sys.argv[3],
-    "SIMHASH_KNOWN": "drop",
-    "SIMHASH_REVISIT": "conditional",
-    "TELNETCONSOLE_ENABLED": False,
-    "DOWNLOAD_DELAY": 0.6,
-    "RANDOMIZE_DOWNLOAD_DELAY": False,
-}
-process = CrawlerProcess(settings)
-process.crawl(Dies, url=sys.argv[2])
-process.start()
-"""
-
-
-@deferred_f_from_coro_f
-async def test_what_a_killed_crawl_has_met_is_stored(site, conditional, tmp_path):
-    arguments = (Path(__file__).parent, site.url, conditional["SIMHASH_DATABASE_URL"])
-    killed = await run_in_thread(
-        subprocess.run, [sys.executable, "-c", KILLED, *arguments], check=False, timeout=120
-    )
-    assert killed.returncode == -signal.SIGKILL
-    assert file_size(tmp_path / "seen-pages.db").pages
-    second = await visit(site, conditional)
-    assert second.urls == ["/a", "/b", "/c", "/d"]
-    # What it has downloaded is not lost.
-    assert site.asked(304)
-    await visit(site, conditional)
-    assert len(site.asked(304)) == 6
-
-
 @deferred_f_from_coro_f
 async def test_two_crawls_at_once_share_what_they_know(site, conditional):
     first, second = await asyncio.gather(*(visit(site, conditional) for _ in range(2)))
@@ -733,25 +459,6 @@ async def test_two_crawls_at_once_share_what_they_know(site, conditional):
     assert {"/a", "/c", "/d", "/list"} <= {*site.asked(304)}
     await visit(site, conditional)
     assert len(site.asked(304)) == 6
-
-
-@pytest.mark.parametrize("engine", ["postgresql", "mariadb"])
-@deferred_f_from_coro_f
-async def test_on_servers(site, conditional):
-    for number in range(3):
-        await visit(site, conditional)
-        assert len(site.asked(304)) == (5 if number else 0)
-        site.change("/b", text=f"another text {number}")
-
-
-@deferred_f_from_coro_f
-async def test_what_expired_is_downloaded(site, conditional, call, tmp_path):
-    await visit(site, conditional)
-    with pages_of(tmp_path) as pages, pages:
-        pages.execute("UPDATE pages SET checked = 1 WHERE url LIKE '%/b'")
-    call("prune", "--older-than", "1", "--database", str(tmp_path / "seen.db"))
-    await visit(site, conditional)
-    assert site.asked(200) == ["/b"]
 
 
 @deferred_f_from_coro_f
@@ -840,57 +547,3 @@ async def test_page_objects_are_made_of_cached_pages(site, conditional):
     assert second.urls == ["/b"]
     assert len(site.asked(304)) == 5
     assert second.errors == 0
-
-
-class Rules(CrawlSpider):
-    name = "rules"
-    rules = (Rule(LinkExtractor(), callback="parse_page", follow=True),)
-
-    def __init__(self, url: str):
-        super().__init__()
-        self._link = url
-
-    async def start(self):
-        yield Request(f"{self._link}/", dont_filter=True)
-
-    def parse_page(self, response):
-        yield from Follows.items(self, response)
-
-
-class OfSitemap(SitemapSpider):
-    name = "sitemap"
-
-    def __init__(self, url: str):
-        self.sitemap_urls = [f"{url}/sitemap.xml"]
-        super().__init__()
-
-    def parse(self, response):
-        yield from Follows.items(self, response)
-
-
-@pytest.mark.parametrize("spider", [Rules, OfSitemap])
-@deferred_f_from_coro_f
-async def test_spiders_of_scrapy(site, conditional, spider):
-    urls = "".join(f"<url><loc>{site.url}/{name}</loc></url>" for name in "abcd")
-    site.raw["/sitemap.xml"] = f"<urlset>{urls}</urlset>".encode()
-    first = await visit(site, conditional, spider)
-    assert first.urls == ["/a", "/b", "/c", "/d"]
-    site.change("/b", text="another text")
-    second = await visit(site, conditional, spider)
-    assert second.urls == ["/b"]
-    assert {"/a", "/c", "/d"} <= {*site.asked(304)}
-
-
-@deferred_f_from_coro_f
-async def test_a_page_that_robots_txt_forbids_is_not_asked_for(site, conditional):
-    await visit(site, conditional)
-    site.raw["/robots.txt"] = b"User-agent: *\nDisallow: /b"
-    obeys = conditional | {"ROBOTSTXT_OBEY": True}
-    second = await visit(site, obeys)
-    assert "/b" not in site.asked()
-    assert site.asked(304) == ["/", "/a", "/c", "/d", "/list"]
-    site.raw["/robots.txt"] = b""
-    site.change("/b", text="another text")
-    third = await visit(site, obeys)
-    assert third.urls == ["/b"]
-    assert (second.errors, third.errors) == (0, 0)

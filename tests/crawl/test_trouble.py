@@ -13,18 +13,13 @@ import psutil
 import pytest
 from loopback import InPhases, PageSpider, crawl, error_lines, in_batch, path_of, prose
 from scrapy import Request
-from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy import Engine, event
-from sqlalchemy.engine.default import DefaultDialect
 from stored import rows_of
-from visited_sites import FailsToStore
 
 from scrapy_simhash import Index
-from scrapy_simhash.crawl.connection import CrawlDatabase
 from scrapy_simhash.crawl.quarantine import unpack
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import IndexUnavailable
 
 GROUPS, COPIES = 12, 3
 PATHS = in_batch(GROUPS, COPIES)
@@ -38,7 +33,10 @@ def settings(database):
 # A database that does not answer
 
 
-NOBODY_THERE = {"SIMHASH_DATABASE_URL": "postgresql+psycopg://127.0.0.1:1/none"}
+NOBODY_THERE = {
+    "SIMHASH_DATABASE_URL": "postgresql+psycopg://127.0.0.1:1/none",
+    "SIMHASH_TIMEOUT": 1,
+}
 
 
 @deferred_f_from_coro_f
@@ -113,17 +111,6 @@ def locked(database):
 
 
 @deferred_f_from_coro_f
-async def test_locked_for_ever_every_item_is_stored(database, settings, urls):
-    await crawl(PageSpider, settings, [])
-    with Index(settings["SIMHASH_DATABASE_URL"]), locked(database):
-        done = await crawl(PageSpider, settings | {"SIMHASH_TIMEOUT": 0.4}, urls)
-    assert done.urls == sorted(PATHS)
-    assert done.stats["failed_open"] == len(PATHS)
-    # One that it can't be used, one that the run could not be closed.
-    assert done.errors <= 2
-
-
-@deferred_f_from_coro_f
 async def test_locked_at_the_end_the_crawl_ends_without_its_report(
     database, settings, urls, tmp_path, caplog
 ):
@@ -168,55 +155,7 @@ async def test_on_a_full_disk_what_can_not_be_claimed_is_stored(database, settin
 
 
 @deferred_f_from_coro_f
-async def test_the_connections_of_a_run_that_can_not_be_closed_are(
-    settings, urls, monkeypatch, caplog
-):
-    close, closed = Database.close, []
-
-    def fails(self, **outcome):
-        raise IndexUnavailable("the disk is full")
-
-    def is_closed(self):
-        closed.append(self)
-        close(self)
-
-    monkeypatch.setattr(CrawlDatabase, "close_run", fails)
-    monkeypatch.setattr(Database, "close", is_closed)
-    await crawl(PageSpider, settings, urls[:1])
-    (line,) = error_lines(caplog)
-    assert line.startswith("The index could not be closed (the disk is full)")
-    assert len(closed) == 1
-
-
-@deferred_f_from_coro_f
-async def test_a_commit_whose_answer_is_lost_makes_no_page_its_own_duplicate(
-    database, settings, urls, monkeypatch
-):
-    commit, count = DefaultDialect.do_commit, iter(range(10_000))
-
-    def lose_the_answer(self, connection):
-        commit(self, connection)
-        if next(count) % 2:
-            error = sqlite3.OperationalError("database is locked")
-            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
-            raise error
-
-    monkeypatch.setattr(DefaultDialect, "do_commit", lose_the_answer)
-    done = await crawl(PageSpider, settings, urls)
-    assert sorted(path.split("/")[1] for path in done.urls) == sorted(map(str, range(GROUPS)))
-    assert (done.stats["unique"], done.stats["duplicates"]) == (GROUPS, GROUPS * (COPIES - 1))
-    assert done.errors == 0
-    # Nothing is written twice either.
-    assert rows_of(database, "SELECT count(*) FROM simhash_claims WHERE state = 1") == [(GROUPS,)]
-    assert rows_of(database, "SELECT count(*) FROM simhash_sightings WHERE action != ''") == [
-        (GROUPS * (COPIES - 1),)
-    ]
-    assert rows_of(database, "SELECT size FROM simhash_namespaces") == [(GROUPS,)]
-
-
-@deferred_f_from_coro_f
 async def test_a_namespace_that_is_reset_meanwhile_starts_again(database, settings, urls):
-    from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.index.upkeep import reset_namespace
 
     def reset():
@@ -370,21 +309,6 @@ async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
     assert [path_of(url) for (url,) in orphans] == ["/0/0", "/1/0"]
 
 
-# What shows that not everything was stored
-
-
-@deferred_f_from_coro_f
-async def test_a_crawl_whose_feed_is_not_stored_is_released(settings, urls, caplog):
-    feeds = {
-        "FEEDS": {"broken://a": {"format": "jsonlines"}},
-        "FEED_STORAGES": {"broken": FailsToStore},
-    }
-    await crawl(PageSpider, settings | feeds, urls)
-    assert "All claims of this crawl are released" in caplog.text
-    after = await crawl(PageSpider, settings | {"SIMHASH_KNOWN": "drop"}, urls)
-    assert len(after.items) == after.stats["index/size"] == GROUPS
-
-
 # Other components
 
 
@@ -400,42 +324,6 @@ async def test_an_error_in_counting_costs_no_item(settings, site, monkeypatch, c
     assert len(done.drops) == COPIES - 1, "they are in quarantine, as if all was counted"
     (line,) = error_lines(caplog)
     assert "Counting failed" in line
-
-
-class Uncounting(MemoryStatsCollector):
-    """Has lost what it counts in, for this package at least."""
-
-    def inc_value(self, key, *args, **kwargs):
-        if key.startswith("simhash/"):
-            raise ConnectionError("the stats can't be reached")
-        super().inc_value(key, *args, **kwargs)
-
-
-@deferred_f_from_coro_f
-async def test_stats_that_can_not_be_reached_cost_no_item_and_no_claim(database, settings, site):
-    settings = settings | {"STATS_CLASS": Uncounting, "CONCURRENT_REQUESTS": 1}
-    done = await crawl(PageSpider, settings, [f"{site}/0/{copy}" for copy in range(COPIES)])
-    assert done.urls == ["/0/0"]
-    assert rows_of(database, "SELECT state FROM simhash_claims") == [(1,)]
-    assert rows_of(database, "SELECT count(*) FROM simhash_sightings WHERE action != ''") == [
-        (COPIES - 1,)
-    ]
-    assert done.errors == 1
-
-
-class FailsToOpen:
-    def open_spider(self):
-        raise RuntimeError("an error in another component")
-
-    def process_item(self, item):
-        return item
-
-
-@deferred_f_from_coro_f
-async def test_another_component_that_fails_to_open_leaves_nothing_behind(database, settings, urls):
-    with pytest.raises(RuntimeError, match="another component"):
-        await crawl(PageSpider, settings | {"ITEM_PIPELINES": {FailsToOpen: 500}}, urls)
-    assert not database.exists()
 
 
 @pytest.mark.parametrize(

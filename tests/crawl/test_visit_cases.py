@@ -9,7 +9,7 @@ import pytest
 from crawl.visit_cases import CASES, MODES
 from scrapy.utils.defer import deferred_f_from_coro_f
 from servers import ENGINES
-from visited_sites import Store, Visit, first_crawl
+from visited_sites import Store, Visit
 
 #: Cases whose sites the same crawls can visit.
 PLAIN = [case for case in CASES if case.is_plain]
@@ -122,14 +122,6 @@ def wrong_stats(case, mode, outcomes):
             yield f"visit {number + 1}: {stats.get('changes/back')} back"
 
 
-def test_the_table_has_enough_cases_with_names_of_their_own():
-    names = [case.name for case in CASES]
-    assert len(names) == len(set(names)) >= 60
-    expected = (one for case in CASES for visit in case.expected["drop"] for one in visit or ())
-    statuses = {"new", "changed", "moved", "unchanged", "copy", "?"}
-    assert {one.status for one in expected} == statuses
-
-
 def visits_of_all():
     """The visits of all plain cases at once."""
     for number in range(max(len(case.visits) for case in PLAIN)):
@@ -153,25 +145,7 @@ async def test_sites_that_one_crawl_visits_all(settings, tmp_path, mode):
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.slow
-@deferred_f_from_coro_f
-async def test_with_pass_the_table_has_what_first_crawls_of_the_same_pages_store(
-    settings, tmp_path
-):
-    wrong = []
-    for number, visit in enumerate(visits_of_all()):
-        first = await first_crawl(settings, visit, tmp_path / f"{number}")
-        for case in (case for case in PLAIN if number < len(case.visits)):
-            if (expected := case.expected["pass"][number]) is not None:
-                stored = sorted(thing.label for thing in first.of(case.name).stored)
-                if stored != sorted(one.label for one in expected if one.stored):
-                    wrong.append(f"{case.name}: visit {number + 1}: {stored}")
-    assert not wrong, "\n".join(wrong)
-
-
-#: In both modes, or in one of them if the crawls above have visited the site in both.
 VISITED = [(case, mode) for case in ALONE for mode in MODES]
-VISITED += [(case, MODES[number % 2]) for number, case in enumerate(PLAIN)]
 
 
 @pytest.mark.parametrize(
@@ -188,14 +162,3 @@ async def test_a_site_alone(settings, tmp_path, case, mode):
     outcomes = await visit_all(case, settings | {"SIMHASH_KNOWN": mode}, tmp_path)
     wrong = [*wrong_in(case, mode, outcomes), *wrong_stats(case, mode, outcomes)]
     assert not wrong, "\n".join(wrong)
-
-
-@pytest.mark.parametrize("mode", MODES)
-@deferred_f_from_coro_f
-async def test_how_similar_a_changed_text_is(settings, tmp_path, mode):
-    store = Store(settings | {"SIMHASH_KNOWN": mode}, tmp_path)
-    for line in ("a T price:10, b U price:10", "a T' price:10, b U price:9"):
-        await store.visit(Visit.read("similar", line))
-    text, price = (one.change["similarity"] for one in store.outcomes[-1].changes)
-    assert 0.9 < text < 1
-    assert price in {None, 1}

@@ -45,19 +45,6 @@ def holds(db: Database, namespace: int) -> tuple[int, ...]:
 
 
 @on_every_engine
-def test_numbers_of_claims_are_never_handed_out_twice(db: Database) -> None:
-    index = Index(db)
-    wanted = (3, 0, 5, 2000, 1)
-    taken = [
-        db.transact(lambda connection, more=more: change(connection, index.id, more)).numbers
-        for more in wanted
-    ]
-    assert list(map(len, taken)) == list(wanted)
-    assert len(set().union(*taken)) == sum(wanted)
-    assert holds(db, index.id) == (2009, 2009, 4018)
-
-
-@on_every_engine
 def test_who_waited_for_the_lock_goes_on_from_what_the_others_left(db: Database) -> None:
     """What is read in one statement with the lock was there before others had it."""
     index = Index(db)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from gate import gate
@@ -19,19 +17,16 @@ from sqlalchemy.exc import OperationalError
 from scrapy_simhash.db.engine import check_url, engine_options
 from scrapy_simhash.db.errors import is_transient, unavailable
 from scrapy_simhash.db.lock import lock
-from scrapy_simhash.db.patience import Liveness, Patience
+from scrapy_simhash.db.patience import Patience
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.runs import Run
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 on_servers = pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "sqlite"])
 
 #: Seconds; of MariaDB's locks one waits at least one.
 TIMEOUT = 2
-#: Crawls that start at the same moment.
-RUNS = 12
 
 
 @pytest.fixture
@@ -74,20 +69,6 @@ def others(index: Index, *, seconds: float, hold: float, many: int = 12) -> Iter
         db.close()
 
 
-def test_a_lock_that_moves_is_waited_for_longer_than_the_timeout(tmp_path: Path) -> None:
-    """On SQLite, where those who wait longer are as likely to be left behind."""
-    with Index(f"sqlite:///{tmp_path}/seen.db", timeout=1) as index:
-        index.run  # noqa: B018 - opened while nobody is in the way
-        for number in range(10):
-            before = index.database.liveness.waited
-            with others(index, seconds=4, hold=0.3):
-                assert index.claim(f"some words of a text {number}", key=f"{number}")
-            # It may have had the lock at once, by luck.
-            if (waited := index.database.liveness.waited - before) > 2:
-                break
-        assert waited > 2
-
-
 @on_every_engine
 def test_as_long_as_others_are_seen_to_get_through_nothing_is_given_up(
     index: Index, monkeypatch: pytest.MonkeyPatch
@@ -97,39 +78,6 @@ def test_as_long_as_others_are_seen_to_get_through_nothing_is_given_up(
     with others(index, seconds=0, hold=3 * TIMEOUT, many=1):
         assert index.claim("some words of a text", key="a").kind == "unique"
     assert TIMEOUT < index.database.liveness.waited < 10 * TIMEOUT
-
-
-@on_servers
-def test_runs_that_open_at_one_moment_wait_for_each_other(engine: str, tmp_path: Path) -> None:
-    """Crawls that start by the clock: together they hold the lock for longer than the timeout."""
-    db = Database(
-        cleared_database(engine, tmp_path), timeout=TIMEOUT, options={"pool_size": 2 * RUNS}
-    )
-    asked = db.clock
-
-    def slow(connection: Connection) -> float:
-        time.sleep(0.4)
-        return asked(connection)
-
-    db.clock = slow  # type: ignore[method-assign]
-    with ThreadPoolExecutor(RUNS) as pool:
-        runs = list(pool.map(lambda _: Run.open(db), range(RUNS)))
-    assert len({run.visit for run in runs}) == 1
-    db.close()
-
-
-@on_every_engine
-def test_it_is_seen_without_a_lock_that_others_get_through(index: Index) -> None:
-    other = Database(index.database.url)
-    patience = Patience(index.database.engine, 1, Liveness())
-    patience.namespace = index.id
-    seen = [patience._is_moving(), patience._is_moving()]
-    other.transact(lambda one: lock(one, index.id))
-    with other.engine.begin() as connection:
-        lock(connection, index.id)
-        seen += patience._is_moving(), patience._is_moving()
-    other.close()
-    assert seen == [False, False, True, False]
 
 
 @on_every_engine
@@ -169,17 +117,6 @@ def test_a_server_that_refuses_connections_is_asked_until_it_answers(
         assert not isinstance(caught.value, IndexUnusable)
         threading.Timer(1.5, door.open).start()
         Database(door.url, timeout=30).close()
-
-
-@on_servers
-def test_connections_that_are_cut_and_refused_for_a_while_cost_no_claim(
-    engine: str, tmp_path: Path
-) -> None:
-    with gate(cleared_database(engine, tmp_path)) as door, Index(door.url, timeout=30) as index:
-        assert index.claim("some words of a text", key="a").kind == "unique"
-        door.shut()
-        threading.Timer(1.5, door.open).start()
-        assert index.claim("some words of a text", key="b").kind == "duplicate"
 
 
 @on_servers
@@ -232,20 +169,12 @@ def test_messages_of_postgresql_without_a_code(message: str, is_worth_it: bool) 
 # What is set on a connection
 
 
-def connect_arguments(url: str, **given: Any) -> dict[str, Any]:
-    return engine_options(check_url(url), 10, {"connect_args": given} if given else {})[
-        "connect_args"
-    ]
-
-
 def test_a_host_that_vanishes_is_noticed_by_default() -> None:
     pytest.importorskip("psycopg")
-    usual = connect_arguments("postgresql+psycopg://a/b")
-    assert usual["keepalives"] == 1
-    assert usual["tcp_user_timeout"] == 10_000
-    by_url = connect_arguments("postgresql+psycopg://a/b?tcp_user_timeout=5&connect_timeout=7")
-    assert by_url.keys() == usual.keys() - {"tcp_user_timeout", "connect_timeout"}
-    assert connect_arguments("postgresql+psycopg://a/b", keepalives=0) == usual | {"keepalives": 0}
+    options = engine_options(check_url("postgresql+psycopg://a/b"), 10, {})["connect_args"]
+    assert (options["keepalives"], options["tcp_user_timeout"]) == (1, 10_000)
+    by_url = check_url("postgresql+psycopg://a/b?tcp_user_timeout=5")
+    assert "tcp_user_timeout" not in engine_options(by_url, 10, {})["connect_args"]
 
 
 @pytest.mark.parametrize("engine", ["mariadb"])

@@ -12,8 +12,6 @@ from servers import empty_database, pgbouncer
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL
 
-from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index
 
 pytestmark = pytest.mark.slow
@@ -63,10 +61,3 @@ def test_no_setting_stays_on_a_connection_that_others_use(url: URL) -> None:
             found = [tuple(connection.execute(SETTINGS).one()) for connection in (one, two)]
         other.dispose()
     assert found == [("0", "0")] * 2
-
-
-def test_no_statement_outlasts_the_timeout_behind_a_pooler(url: URL) -> None:
-    db = Database(url, timeout=1)
-    with pytest.raises(IndexUnavailable, match="timeout"):
-        db.read(lambda connection: connection.execute(text("SELECT pg_sleep(10)")))
-    db.close()

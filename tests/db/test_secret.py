@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from threading import Barrier
 
 import pytest
 from servers import ENGINES, empty_database
-from sqlalchemy import delete, update
+from sqlalchemy import delete
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database, drop_tables, read_secret
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnavailable
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.upkeep import reset_namespace
 
 on_every_engine = pytest.mark.parametrize("engine", ENGINES)
 
@@ -70,22 +66,6 @@ def test_one_that_is_too_short_is_refused_and_not_repeated(given: object) -> Non
 
 
 @on_every_engine
-def test_who_comes_at_the_same_moment_ends_with_the_same_one(engine: str, tmp_path: Path) -> None:
-    count = 6
-    for _ in range(3):
-        with empty_database(engine, tmp_path) as url, ThreadPoolExecutor(count) as threads:
-            together = Barrier(count)
-
-            def come(_number: int, url: object = url, together: Barrier = together) -> bytes:
-                together.wait()
-                return secret(url)
-
-            drawn = {*threads.map(come, range(count)), secret(url)}
-            assert len(drawn) == 1
-            drop_tables(url)
-
-
-@on_every_engine
 def test_who_comes_second_in_the_middle_of_it_takes_that_of_the_first(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,57 +95,6 @@ def test_who_comes_second_in_the_middle_of_it_takes_that_of_the_first(
 
 def is_secret() -> object:
     return schema.meta.c.name == "secret"
-
-
-@pytest.fixture
-def without(url: str) -> Iterator[Database]:
-    """A database of before there were secrets, with a namespace."""
-    with Index(url, namespace="old") as index:
-        index.confirm(index.claim("a text of before there were secrets", key="a"))
-    database = Database(url)
-
-    def forget(connection: object) -> None:
-        connection.execute(delete(schema.meta).where(is_secret()))
-        connection.execute(update(schema.namespaces).values(scheme="shingles/2 bits=128"))
-
-    database.transact(forget)
-    yield database
-    database.close()
-
-
-def test_a_database_without_one_gets_one_and_what_is_in_it_is_refused(
-    without: Database, url: str
-) -> None:
-    drawn = secret(url)
-    assert len(drawn) == 16
-    with pytest.raises(FingerprintMismatch, match="scrapy simhash reset --namespace old"):
-        Index(url, namespace="old")
-    reset_namespace(without, "old")
-    with Index(url, namespace="old") as index:
-        assert index.database.secret == drawn
-
-
-def test_fingerprints_of_two_secrets_are_never_compared(url: str) -> None:
-    """Not even where somebody has put another one into the row."""
-    with Index(url, secret=GIVEN) as index:
-        assert index.scheme.id.startswith("shingles/2 ")
-        other = {"value": "0" * 32}
-        index.database.transact(
-            lambda c: c.execute(update(schema.meta).where(is_secret()).values(**other))
-        )
-    with pytest.raises(
-        FingerprintMismatch, match=r"key=\w{8}', this one is 'shingles/2.*key=\w{8}'"
-    ):
-        Index(url)
-
-
-def test_an_index_takes_a_secret_and_a_database_that_was_made_with_it(url: str) -> None:
-    with closing(Database(url, secret=GIVEN)) as database:
-        Index(database, secret=GIVEN).close()
-        with pytest.raises(FingerprintMismatch, match="another secret"):
-            Index(database, secret="incorrect horse battery")
-        with pytest.raises(ValueError, match="16 characters"):
-            Index(database, secret="short")
 
 
 def test_an_index_whose_database_was_recreated_does_not_mix_the_two(url: str) -> None:

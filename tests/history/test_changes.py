@@ -13,7 +13,6 @@ from stored import changed, store
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.changes import read_changes
-from scrapy_simhash.history.decisions import read_decisions
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.page import read_page
 from scrapy_simhash.history.record import STATUSES, Record
@@ -111,27 +110,6 @@ def test_by_default_it_is_the_last_visit_of_each_spider(db) -> None:
     assert words(namespace) == []
 
 
-def test_a_change_has_the_values_and_the_texts_of_before_and_now(db) -> None:
-    visit(db, {"a": (1, {"price": "10 EUR"}), "b": 2})
-    found = told(visit(db, {"a": (1, {"price": "9 EUR"}), "b": "2b"}))
-    assert [(one.fields, one.similarity == 1) for one in found] == [
-        ({"price": ("10 EUR", "9 EUR")}, True),
-        ({"(text)": (None, None)}, False),
-    ]
-
-
-@pytest.mark.parametrize("db", ["sqlite"], indirect=True)
-def test_one_content_of_an_item_is_told_once(db) -> None:
-    """Though two requests of a visit have shown it."""
-    visit(db, {"a": 1})
-    run = Run.open(db, spider="s")
-    index = Index(db, run=run, rule=Rule(known="pass"))
-    for _ in range(2):
-        store(index, prose("1b", 200), "http://a.test/a")
-    run.close(settled=True, reason="finished")
-    assert words(choose_namespace(db, None)) == ["changed a"]
-
-
 @pytest.mark.parametrize(
     ("order", "former", "found"),
     [
@@ -181,20 +159,6 @@ def test_of_several_with_one_text_the_former_item_is_that_with_the_most_values(d
     found = told(visit(db, again, known=known))
     former = {one.url: one.formerly for one in found if one.status == "new"}
     assert former == {f"http://a.test/again{name}": f"http://a.test/{name}" for name in lots}
-
-
-def test_a_new_item_beside_a_similar_one_was_nowhere_before(db) -> None:
-    first = {"1": (1, {"price": "100 EUR"})}
-    visit(db, first)
-    (new,) = told(visit(db, first | {"3": (1, {"price": "90 EUR"})}))
-    assert (new.status, new.formerly, new.fields) == ("new", None, {})
-
-
-def test_the_original_of_a_copy_is_where_its_visit_has_met_it(db) -> None:
-    for pages in ({"old": 1}, {"now": 1, "old": 1}):
-        namespace = visit(db, pages, known="pass")
-    ((copy,),) = read_decisions(namespace, read_selection(namespace, runs=[2]), kept=False)
-    assert (copy.url, copy.original) == ("http://a.test/old", "http://a.test/now")
 
 
 def test_what_a_run_had_stored_that_crashed_is_no_change(db) -> None:

@@ -19,7 +19,6 @@ from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, FactsMode, LeftOut
 from scrapy_simhash.simhash.scheme import Sketch
-from scrapy_simhash.text import markup
 
 TEXTS = [
     text
@@ -81,9 +80,3 @@ def test_decided_again_at_the_present_similarity_all_is_as_the_index_said(rows, 
             copies = [LeftOut(one, "drop") for one in verdicts if one.kind == "duplicate"]
             index.execute(confirm=verdicts, left_out=copies)
         assert decided(index, facts) == [row.is_claim for row in stored(index)]
-
-
-def test_every_fact_of_a_page_is_known_by_its_name():
-    known = {*markup.PROPERTIES.values(), *markup.META.values()}
-    known |= {"page:title", "page:heading", "page:time"}
-    assert known == set(documents._PAGE_FACTS.values())

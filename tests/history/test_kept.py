@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from decided import facts_of
 from loopback import prose
-from stored import fill, store
+from stored import store
 
-from scrapy_simhash.db.values import ComparedBy
-from scrapy_simhash.history.decisions import count, read_decisions, read_newest
-from scrapy_simhash.history.documents import read_documents, read_stored
+from scrapy_simhash.history.decisions import count, read_newest
 from scrapy_simhash.history.namespaces import choose_namespace
-from scrapy_simhash.history.selection import Selection
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.index.batch import how_compared
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.simhash.scheme import Sketch
 
 
 @pytest.fixture
@@ -49,62 +42,3 @@ def test_what_was_kept_is_counted_by_what_differs(index) -> None:
     assert kept[0].original == "http://a.test/0"
     assert kept[0].run == index.run.id
     assert (kept[0].similarity, kept[0].estimated) == (1.0, False), "by the digest of the text"
-
-
-def test_what_was_kept_is_that_of_a_run_and_so_many_examples(index) -> None:
-    for number in range(4):
-        claim(index, number, price=f"{number} EUR")
-    namespace = chosen(index)
-    kept = read_newest(namespace, kept=True)
-    assert read_newest(namespace, kept=True, limit=2) == kept[1:]
-    assert [*read_decisions(namespace, Selection([index.run.id]), kept=True)] == [kept]
-    assert [*read_decisions(namespace, Selection([index.run.id + 1]), kept=True)] == []
-
-
-def test_the_other_one_may_be_gone(index) -> None:
-    (first,) = index.execute(
-        claims=[index.document(prose(1), key="0", facts=facts_of({"price": "0 EUR"}))]
-    )
-    claim(index, 1, price="1 EUR")
-    index.release(first)
-    (pair,) = read_newest(chosen(index), kept=True)
-    assert (pair.original_id, pair.original, pair.similarity) == (first.claim.id, None, None)
-
-
-def test_drops_have_their_true_similarity(index) -> None:
-    fill(index)
-    equal, changed = read_newest(chosen(index))
-    assert (equal.similarity, equal.estimated) == (1.0, False)
-    assert 0.9 < changed.similarity < 1
-    assert not changed.estimated
-
-
-def test_documents_have_what_decides_on_them(index) -> None:
-    facts = facts_of({"price": "1 EUR"})
-    url, page = "http://a.test/0", {"page_sketch": b"rest"}
-    index.confirm(
-        *index.execute(claims=[index.document(prose(1), key=url, url=url, facts=facts, **page)])
-    )
-    claim(index, 1, price="1 EUR")
-    exact = Document(Sketch(5, 1, None), "2", "http://a.test/2", exact=True)
-    index.execute(claims=[exact])
-    rows = read_stored(chosen(index))
-    assert [row.is_claim for row in rows] == [True, False, True]
-    (found,) = read_documents(chosen(index), rows, index.scheme)
-    assert [document.url[-1] for document in found] == ["0", "1", "2"]
-    assert [how_compared(document) for document in found] == [
-        ComparedBy.PAGE,
-        ComparedBy.TEXT,
-        ComparedBy.EXACT,
-    ]
-    assert [document.facts for document in found] == [facts, facts, None]
-    assert found[0].page_sketch == b"rest"
-    assert [document.sketch.fingerprint for document in found] == [
-        *(index.scheme.sketch(prose(1)).fingerprint for _ in range(2)),
-        5,
-    ]
-
-
-def test_stored_items_come_in_the_order_of_their_batch(index) -> None:
-    index.execute(claims=[index.document(prose(n), key=str(n), url=str(n)) for n in range(5)])
-    assert [row.url for row in read_stored(chosen(index))] == list("01234")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.history.record import Content, Record, differing_values
-from scrapy_simhash.index.words import changes_in_words
 
 LISTED = {"page": "http://list.test/", "key": "list.test http://a.test/1"}
 
@@ -32,28 +30,6 @@ def test_an_item_goes_by_its_own_url(given, shown):
     assert (told["url"], told["original"], told["listed_by"]) == shown
 
 
-@pytest.mark.parametrize(
-    ("status", "more", "reason"),
-    [
-        ("kept", {"differs": "page:price"}, "`price` of the page differs"),
-        ("kept", {"differs": "(passage)"}, "a passage of the text was replaced"),
-        ("unchanged", {}, "unchanged"),
-        ("dropped", {"similarity": 1.0}, "equal texts"),
-        ("dropped", {"similarity": 1.0, "estimated": True}, "similar texts"),
-        ("skipped", {"compared_by": ComparedBy.PAGE}, "similar main texts"),
-        ("dropped", {"compared_by": ComparedBy.EXACT}, "equal items"),
-        (
-            "dropped",
-            {"is_orphan": True},
-            "similar texts, but the original was not stored in the end",
-        ),
-        ("changed", {}, ""),
-    ],
-)
-def test_the_reason_in_words(status, more, reason):
-    assert Record(status, "http://a.test/", **more).reason == reason
-
-
 def test_of_a_change_the_noted_values_are_given_and_that_the_text_changed():
     both = {"own": Content("new", {"seen": "2"}), "stored": Content("old", {"seen": "1"})}
     noted = {"price": ["1", "2"], "page:price": ["1", "2"]}
@@ -75,17 +51,3 @@ def test_of_a_change_the_noted_values_are_given_and_that_the_text_changed():
 )
 def test_what_differs_is_given_with_both_values(own, stored, first, found):
     assert [*differing_values(own, stored, first).items()] == [*found.items()]
-
-
-@pytest.mark.parametrize(
-    ("counts", "words"),
-    [
-        ({}, ""),
-        ({"new": 5}, ""),
-        ({"unchanged": 3}, ""),
-        ({"unchanged": 3, "new": 1}, "Compared with earlier crawls: 1 new"),
-        ({"back": 1, "new": 2000}, "Compared with earlier crawls: 2,000 new, 1 back"),
-    ],
-)
-def test_nothing_is_compared_with_earlier_crawls_if_all_is_new(counts, words):
-    assert changes_in_words(counts) == words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from claims import article, leave_out, remember, rows
+from claims import article, leave_out, remember
 from servers import ENGINES
 from sqlalchemy import select, update
 
@@ -15,24 +15,6 @@ from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import LeftOut
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
-
-
-def test_a_copy_is_an_orphan_once_its_claim_is_released(db: Database) -> None:
-    index = Index(db)
-    first = index.claim(article(0), key="a")
-    for number in range(2):
-        remember(index, number)
-    others = remember(index, 2, seed=1)
-    assert others.match is not None
-    row = schema.sightings.c
-    orphans = select(row.key).where(row.orphaned, row.action == "drop").order_by(row.id)
-
-    def read() -> list[str]:
-        return db.read(lambda connection: list(connection.scalars(orphans)))
-
-    assert read() == []
-    index.release(first)
-    assert read() == ["copy 0", "copy 1"]
 
 
 def test_an_item_is_an_orphan_if_its_claim_was_released_before_it_was_left_out(
@@ -45,20 +27,6 @@ def test_an_item_is_an_orphan_if_its_claim_was_released_before_it_was_left_out(
     index.execute(left_out=[LeftOut(copy, "drop", b"item", "dict")])
     kept = select(schema.sightings.c.orphaned).where(schema.sightings.c.item.is_not(None))
     assert db.read(lambda connection: connection.scalar(kept))
-
-
-def test_items_stay_within_their_budget(db: Database) -> None:
-    index = Index(db, item_budget=10_000)
-    for number in range(40):
-        remember(index, number)
-    row = schema.sightings.c
-    query = select(row.key, row.item).where(row.action == "drop").order_by(row.id)
-    kept = db.read(lambda connection: connection.execute(query).all())
-    with_item = [one.key for one in kept if one.item is not None]
-    assert len(kept) == 40, "what was dropped is known, even where the item is not kept"
-    assert 5 <= len(with_item) <= 10
-    assert "copy 39" in with_item
-    assert "copy 0" not in with_item
 
 
 def texts_kept(db: Database) -> tuple[set[int], int]:
@@ -80,12 +48,6 @@ def test_of_kept_texts_the_oldest_make_room(db: Database) -> None:
     assert kept == set(claims[-len(kept) :])
     assert len(kept) > 10
     assert booked(db) == (1000, size)
-
-
-def test_no_text_is_kept_without_a_budget(db: Database) -> None:
-    index = Index(db, text_budget=0)
-    index.claim(article(1), key="a")
-    assert rows(db, schema.texts) == 0
 
 
 def keep(index: Index, number: int, seed: int, url: str, size: int = 1000) -> None:

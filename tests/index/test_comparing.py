@@ -48,20 +48,6 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-@on_sqlite
-@pytest.mark.parametrize(("price", "kind"), [("19", "duplicate"), ("24", "unique")])
-def test_a_number_keeps_a_text_that_has_it_elsewhere_too(
-    db: Database, price: str, kind: str
-) -> None:
-    index = Index(db)
-    text = "{article} it costs {price} or so and it costs 24 or so"
-    for number, costs in enumerate(("19", price)):
-        page = text.format(article=article(0, 200), price=costs)
-        url = f"http://a.com/{number}"
-        (verdict,) = index.execute([index.document(page, key=url, url=url, facts=Facts())])
-    assert verdict.kind == kind
-
-
 @on_every_engine
 def test_while_texts_are_compared_others_write(db: Database) -> None:
     """Also on SQLite, which has one lock for all namespaces, and in the same namespace."""
@@ -143,28 +129,3 @@ def budget_of(words: int) -> Callable[..., None]:
         budget.words, budget.is_first = words, True
 
     return set_up
-
-
-@pytest.mark.parametrize(
-    ("url", "counted", "is_read"),
-    [
-        ("http://b.com/", "rooms", False),  # there, a short number keeps no copy apart
-        ("http://a.com/2", "comments", True),
-    ],
-)
-def test_state_is_looked_for_where_a_difference_would_keep_a_copy(
-    monkeypatch: pytest.MonkeyPatch, url: str, counted: str, is_read: bool
-) -> None:
-    read: list[str] = []
-    real = similarity_cache.without_state
-    monkeypatch.setattr(
-        similarity_cache, "without_state", lambda text: [real(text), read.append(text)][0]
-    )
-    with Index("sqlite://") as index:
-        text = article(1)
-        texts = {"http://a.com/1": f"{text}. 12 {counted}", url: f"{text}. 14 {counted}"}
-        _, verdict = index.execute(
-            [index.document(text, key=key, url=key, facts=Facts()) for key, text in texts.items()]
-        )
-    assert verdict.kind == "duplicate"
-    assert bool(read) == is_read

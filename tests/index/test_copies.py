@@ -62,25 +62,8 @@ def test_many_copies_of_one_item_do_not_hide_those_of_another(
         assert [verdict.kind for verdict in verdicts] == ["duplicate", "unique"]
 
 
-def test_in_one_batch_it_counts_too(url: str) -> None:
-    with Index(url) as index:
-        pages = (("a.com/", "x"), ("b.com/1", "y"), ("b.com/2", "z"))
-        verdicts = index.execute(
-            claims=[document(index, f"http://{page}", title) for page, title in pages]
-        )
-    assert [verdict.kind for verdict in verdicts] == ["unique", "duplicate", "unique"]
-
-
 def test_another_url_of_a_copy_is_no_second_item(url: str) -> None:
     with Index(url) as index:
         pages = ("a.com/", "b.com/1", "b.com/1?sid=4", "b.com/print/1")
         kinds = [claim(index, f"http://{page}", "A story") for page in pages]
     assert kinds == ["unique"] + ["duplicate"] * 3
-
-
-def test_with_pass_an_earlier_visit_does_not_count(url: str) -> None:
-    """What a first crawl would store does not depend on what was dropped before."""
-    for title in ("A story", "Another story"):
-        with Index(url, rule=Rule(known="pass")) as index:
-            claim(index, "http://a.com/wall", "A wall")
-            assert claim(index, f"http://b.com/{title[:2]}", title) == "duplicate"

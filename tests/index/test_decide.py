@@ -1,125 +1,91 @@
-"""What a document is, given the claims that it was compared with: one case a test."""
+"""What makes a document a different item than a claim whose text is near: one case a test."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from decided import NEAR, Namespace, Thing, kinds
+from decided import Namespace, Thing, kinds, one
+from hypothesis import given
+from hypothesis import strategies as st
 
-from scrapy_simhash.index.decide import decide
-from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.verdict import Match, Verdict
-from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.simhash.measure import candidate_limit, limits
-from scrapy_simhash.simhash.scheme import load_scheme
-from scrapy_simhash.simhash.shingles import Shingles
+from scrapy_simhash.index.decide import REST
+from scrapy_simhash.text.page import containment, sketch
 
-# The order in which items are found
+A, B = "http://a.com/", "http://b.com/"
+PROSE = " ".join(f"word{number}" for number in range(400))
 
 
-@pytest.mark.parametrize(("known", "kind"), [(None, "same"), ("pass", "duplicate")])
-def test_what_is_met_twice_is_stored_once(known: str | None, kind: str) -> None:
-    page = Thing("page", 10)
-    assert kinds(Namespace(known=known), page, page) == ["unique", kind]
+# Facts
 
 
-@pytest.mark.parametrize("together", [True, False])
-def test_what_several_pages_have_become_is_one_change(together: bool) -> None:
-    """What another page shows for the first time stands for it."""
-    namespace = Namespace()
-    pages = [Thing(name, 10, (("price", "€1"), ("title", "one"))) for name in "abc"]
-    namespace.kept(*pages)
-    namespace.visit = 2
-    now = (
-        Thing("d", 10, (("price", "€1"), ("title", "two"))),
-        *(replace(page, facts=(("price", "€1"),)) for page in pages),
-    )
-    parts = [now] if together else [(one,) for one in now]
-    verdicts = [verdict for part in parts for verdict in namespace.meet(*part)]
-    assert [verdict.status for verdict in verdicts] == ["new", "changed", "copy", "copy"]
-
-
-def test_of_several_a_stored_one_comes_first_and_then_the_nearest() -> None:
-    namespace = Namespace()
-    namespace.kept(Thing("far", 8))
-    namespace.meet(Thing("near", 11))
-    (decision,) = namespace.meet(Thing("me", 10))
-    assert decision.match.key == "far"
-    namespace.confirm()
-    (decision,) = namespace.meet(Thing("me", 10))
-    assert decision.match.key == "near"
-
-
-@pytest.mark.parametrize("known", [0.91, None])
-def test_the_more_similar_one_is_the_match_however_near_another_fingerprint_is(
-    known: float | None,
-) -> None:
-    namespace = Namespace(known=None)
-    near, similar, mine = (
-        namespace.row(Thing(name, 10), Facts()) for name in ("near", "similar", "me")
-    )
-    (decision,) = decide(
-        [mine],
-        [Facts()],
-        [[Match(near, 0, known), Match(similar, 5, 0.97)]],
-        lambda *_: [],
-        rule=namespace.rule,
-    )
-    assert decision.match is not None
-    assert decision.match.key == "similar"
-
-
-# Distances, sizes, similarities
-
-
-def test_the_rule_judges_by_true_similarities_where_there_are_shingles_and_one_is_asked_for() -> (
-    None
-):
-    shingles, keywords = load_scheme("shingles"), load_scheme("keywords")
-    for rule, threshold, limit in (
-        (Rule(scheme=shingles), 0.9, candidate_limit(0.9)),
-        (Rule(scheme=shingles, distance=5), None, 5),
-        (Rule(scheme=keywords), None, 3),
-        (Rule(scheme=Shingleless()), None, limits(0.9)[1]),
+def test_a_print_view_of_a_page_may_lack_what_its_items_of_a_list_may_not() -> None:
+    full = (("date", "May"), ("title", "one"))
+    printed = Thing("a", facts=full[1:], url="http://a.com/1/print")
+    page = Thing("b", facts=full, url="http://a.com/1")
+    for first, second, differs in (
+        (printed, page, None),
+        (printed, replace(page, url="http://a.com/2"), "date"),
+        # What a list has, or the answers to a form, is at one URL.
+        (replace(printed, alone=False), replace(page, alone=False), "date"),
+        (replace(printed, url=page.url), page, "date"),
     ):
-        assert (rule.threshold, rule.limit) == (threshold, limit)
-
-
-class Shingleless(Shingles):
-    """A scheme of 128 bits whose sketches have no shingles."""
-
-    has_shingles = False
+        namespace = Namespace()
+        namespace.meet(first)
+        assert one(namespace, second)[2] == differs
 
 
 @pytest.mark.parametrize(
-    ("rule", "things"),
+    ("mode", "here", "there"),
     [
-        # Similarity is not transitive: the third is similar to the second, which has no claim.
-        ({}, [Thing("a", 10), Thing("b", 10 + NEAR), Thing("c", 11 + NEAR)]),
-        # Where no similarity is known the distance decides.
-        ({"measured": False}, [Thing("a", 10), Thing("b", 18), Thing("c", 19)]),
-        ({"distance": 24}, [Thing("a", 10), Thing("b", 18), Thing("c", 19)]),
-        # What is compared as a whole is compared with no text.
-        ({}, [Thing("a", 1, exact=True), Thing("b", 1, exact=True), Thing("c", 1)]),
+        ("auto", ["title", "price"], [None, "price"]),
+        ("always", ["title", "price"], ["title", "price"]),
+        ("never", [None, None], [None, None]),
     ],
 )
-def test_a_second_one_is_near_and_a_third_is_not(rule: dict[str, Any], things: list[Thing]) -> None:
-    assert kinds(Namespace(**rule), *things) == ["unique", "duplicate", "unique"]
+def test_facts_count_on_one_site_and_prices_everywhere_by_default(
+    mode: str, here: list[str | None], there: list[str | None]
+) -> None:
+    facts = {"title": "one", "price": "€1"}
+    for url, expected in (("http://www.a.com/x", here), (B, there)):
+        for name, value, differs in zip(facts, ("two", "€2"), expected, strict=True):
+            namespace = Namespace(facts=mode)
+            namespace.meet(Thing("a", facts=tuple(facts.items()), url=A))
+            new = tuple((facts | {name: value}).items())
+            kind = "unique" if differs else "duplicate"
+            assert one(namespace, Thing("b", facts=new, url=url)) == (
+                kind,
+                kind == "unique",
+                differs,
+            )
 
 
-def test_a_distance_beyond_the_limit_is_not_made_good_by_a_similarity() -> None:
-    assert beside(100, distance=25, jaccard=0.97).kind == "duplicate"
-    assert beside(100, distance=26, jaccard=0.97).kind == "unique"
+# The rest of the page
 
 
-def test_texts_of_few_features_are_near_if_they_are_equal() -> None:
-    few = Thing("a", 10, size=7)
-    others = replace(few, identity="b", text=11), replace(few, identity="c")
-    assert kinds(Namespace(), few, *others) == ["unique", "unique", "duplicate"]
-    assert kinds(Namespace(), Thing("a", 10), Thing("b", 11, size=7)) == ["unique", "unique"]
-    assert kinds(Namespace(), Thing("a", 10), Thing("b", 11, size=8)) == ["unique", "duplicate"]
+def shown(words: int, other: int = 0) -> bytes:
+    """A page that shows so many words that others show too, and so many of its own."""
+    return sketch(" ".join(PROSE.split()[:words] + [f"own{number}" for number in range(other)]))
+
+
+@pytest.mark.parametrize(("url", "kind"), [(A, "unique"), (B, "duplicate")])
+def test_on_one_site_the_rest_of_the_page_has_to_agree(url: str, kind: str) -> None:
+    contents, other = shown(40, 300), sketch(" ".join(f"more{number}" for number in range(300)))
+    assert containment(contents, other) < REST
+    namespace = Namespace()
+    namespace.meet(Thing("a", page_sketch=contents))
+    decided = one(namespace, Thing("b", page_sketch=other, url=url))
+    assert decided == (kind, kind == "unique", "(rest of the page)" if kind == "unique" else None)
+
+
+def test_a_print_view_shows_less_and_is_a_duplicate() -> None:
+    namespace = Namespace()
+    namespace.meet(Thing("a", page_sketch=shown(400, 40)))
+    assert one(namespace, Thing("b", page_sketch=shown(380)))[0] == "duplicate"
+    assert one(namespace, Thing("c", page_sketch=None))[0] == "duplicate", "an item's own text"
+    namespace = Namespace()
+    namespace.meet(Thing("a", page_sketch=None))
+    assert one(namespace, Thing("b", page_sketch=shown(400)))[0] == "duplicate", "likewise"
 
 
 @pytest.mark.parametrize(("by_page", "kind"), [(False, "duplicate"), (True, "unique")])
@@ -132,27 +98,29 @@ def test_where_pages_speak_for_items_equal_items_say_nothing(by_page: bool, kind
     assert kinds(Namespace(), *items) == ["unique", kind]
 
 
-def test_by_an_estimate_nothing_but_an_equal_text_is_a_copy() -> None:
-    for similarity, match in ((0.99, "(not compared)"), (0.89, None)):
-        decision = beside(100, jaccard=similarity, estimated=True)
-        assert (decision.kind, decision.differs) == ("unique", match)
+# A text that several items of a site have
 
 
-def test_of_few_features_a_single_bit_is_too_much() -> None:
-    for size, kind in ((7, "unique"), (8, "duplicate")):
-        assert beside(size, distance=0).kind == "duplicate"
-        assert beside(size, distance=1).kind == kind
+def titled(number: int, url: str = A) -> Thing:
+    return Thing(f"{url}{number}", facts=(("title", str(number)),), url=url)
 
 
-def beside(size: int, **given: Any) -> Verdict:
-    """The decision on a document found this way by a claim with the same text."""
-    namespace = Namespace(known=None)
-    claim, mine = (namespace.row(Thing(name, 10, size=size), Facts()) for name in "ab")
-    (decision,) = decide(
-        [mine._replace(text_digest=1)],
-        [Facts()],
-        [[replace(namespace.match(mine, claim), **given)]],
-        lambda *_: [],
-        rule=Rule(),
+@pytest.mark.parametrize("name", ["title", "date", "price", "isbn", "uid", "author"])
+def test_other_titles_days_and_prices_make_two_things_and_other_fields_may_not(name) -> None:
+    """An id may be random."""
+    namespace = Namespace()
+    here = [Thing(f"a{number}", facts=((name, str(number)),)) for number in range(2)]
+    assert len(namespace.kept(*here)) == 2
+    assert one(namespace, Thing("b", facts=((name, "7"),), url=B))[0] == (
+        "duplicate" if name in ("isbn", "uid", "author") else "unique"
     )
-    return decision
+
+
+@given(
+    st.permutations(range(8)), st.sampled_from([1, 2, 8]), st.sampled_from([None, "pass", "drop"])
+)
+def test_of_items_of_two_sites_under_one_text_at_most_one_is_dropped(order, batch, known):
+    """A teaser, a consent wall or a pasted comment, whichever site is met first."""
+    both = [titled(100 * (number % 2) + number, (A, B)[number % 2]) for number in order]
+    kept = Namespace(known=known).kept(*both, batch=batch)
+    assert len(kept) >= len(both) - 1

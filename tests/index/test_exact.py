@@ -7,16 +7,11 @@ from collections.abc import Callable
 from typing import Literal
 
 import pytest
-from claims import BITS, article, assert_no_trace, edited, leave_out, rows
+from claims import article, edited
 from servers import ENGINES
-from sqlalchemy import select
 
-from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Document, Verdict
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.keys.plan import HOT_KEY
@@ -33,7 +28,7 @@ def open_(db: Database, request: pytest.FixtureRequest) -> Callable[..., Index]:
 
 
 def digest(number: int) -> int:
-    return random.Random(f"digest {number}").getrandbits(BITS)
+    return random.Random(f"digest {number}").getrandbits(128)
 
 
 def row(number: int, page: str = "", key: str = "") -> Document:
@@ -71,18 +66,6 @@ def test_an_equal_one_is_found_and_one_that_differs_in_a_bit_is_not(
     assert kinds(index, other) == ["unique"]
 
 
-def test_copies_in_a_batch_are_one_and_many_batches_are_like_one(
-    open_: Callable[..., Index],
-) -> None:
-    index = open_()
-    documents = [row(number % 100, key=str(number)) for number in range(300)]
-    found = [
-        kind for start in range(0, 300, 60) for kind in kinds(index, *documents[start : start + 60])
-    ]
-    assert found == ["unique"] * 100 + ["duplicate"] * 200
-    assert rows(index.database, schema.keys) == len(index) == 100
-
-
 def test_a_text_of_the_same_fingerprint_is_not_equal_to_one(open_: Callable[..., Index]) -> None:
     index = open_(namespace="mixed")
     text = index.document(article(1), key="text")
@@ -92,70 +75,6 @@ def test_a_text_of_the_same_fingerprint_is_not_equal_to_one(open_: Callable[...,
     assert copy.match.key == "text"
     again = Document(Sketch(text.sketch.fingerprint, 1, None), "another", exact=True)
     assert ask(index, again)[0].match.key == "row"
-
-
-def test_a_later_visit_passes_one_of_each_and_claims_nothing(open_: Callable[..., Index]) -> None:
-    with open_(rule=Rule(known="pass")) as index:
-        index.confirm(*ask(index, row(1), row(2), row(1)))
-    with open_(rule=Rule(known="pass")) as index:
-        again = ask(index, row(2), row(1), row(1))
-        assert [verdict.status for verdict in again] == ["unchanged"] * 3
-        assert [verdict.claim is not None for verdict in again] == [True, True, False]
-        assert ask(index, row(2))[0].claim is None
-        assert len(index) == 2
-
-
-def test_a_released_one_leaves_no_trace(open_: Callable[..., Index]) -> None:
-    index = open_()
-    first, second = ask(index, row(1), row(2))
-    index.release(first)
-    assert kinds(index, row(2, key="b")) == ["duplicate"]
-    (again,) = ask(index, row(1, key="c"))
-    assert again.kind == "unique"
-    index.release(again, second)
-    assert_no_trace(index.database)
-
-
-def test_one_that_was_lost_before_it_was_confirmed_is_claimed_again(
-    open_: Callable[..., Index],
-) -> None:
-    index = open_()
-    (first,) = ask(index, row(1))
-    index.release(first)
-    index.confirm(first)
-    (copy,) = ask(index, row(1, key="b"))
-    assert (copy.kind, copy.match.pending) == ("duplicate", False)
-    assert rows(index.database, schema.keys) == len(index) == 1
-
-
-def test_what_a_dead_run_did_not_store_is_stored_by_the_next_one(db: Database) -> None:
-    dead, alive = Index(db, run=Run.open(db)), Index(db, run=Run.open(db))
-    ask(dead, row(1))
-    dead.run.close(settled=False, reason="killed")
-    assert kinds(alive, row(1, key="b"), row(1)) == ["unique", "duplicate"]
-
-
-def test_a_duplicate_is_remembered_as_what_it_is(open_: Callable[..., Index]) -> None:
-    index = open_()
-    ask(index, row(1))
-    leave_out(index, row(1, key="b"))
-    copies = select(schema.sightings).where(schema.sightings.c.status == "copy")
-    stored = index.database.read(lambda connection: connection.execute(copies).one())
-    assert (stored.compared_by, stored.distance, stored.similarity) == (ComparedBy.EXACT, 0, 1)
-
-
-def test_hot_keys_shared_by_all_hide_none(db: Database) -> None:
-    """Texts with hot keys alone are indexed as these are: under their fingerprint."""
-    index = Index(db)
-    shingles = index.scheme.sketch(article(0)).shingles
-    similar = [Document(Sketch(digest(n), 119, shingles), f"page {n}") for n in range(HOT_KEY + 40)]
-    for start in range(0, len(similar), 20):
-        ask(index, *similar[start : start + 20])
-    assert index.lookup.counts["index/exact_only"] > 0
-    last = len(similar) - 1
-    assert kinds(index, row(last), row(last, key="b")) == ["unique", "duplicate"]
-    (copy,) = ask(index, Document(similar[last].sketch, "copy"))
-    assert copy.match.key == f"page {last}"
 
 
 def test_more_equal_ones_than_make_a_hot_key_are_all_found(db: Database) -> None:

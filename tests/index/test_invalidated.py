@@ -20,7 +20,6 @@ from scrapy_simhash.history.page import read_page
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.upkeep import expire
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.scheme import Sketch
@@ -72,29 +71,6 @@ def test_nobody_is_a_version_of_what_counts_no_more(db: Database, known: Any) ->
         assert told[1].claim is not None
 
 
-def test_the_nearest_are_those_that_count(db: Database) -> None:
-    run, index = Run.open(db), Index(db)
-    Index(db, run=run).claim(article(1), key="dead")
-    index.claim(article(2), key="alive")
-    assert [match.key for match in index.nearest(article(1))] == ["dead"]
-    invalidated(db, run)
-    assert index.nearest(article(1)) == []
-    assert [match.key for match in index.nearest(article(2))] == ["alive"]
-
-
-def test_invalidated_equal_items_are_not_found(db: Database) -> None:
-    run, index = Run.open(db), Index(db)
-
-    def item(key: str) -> Document:
-        return Document(Sketch(77, 1, None), key, digest=b"d" * 16, exact=True)
-
-    dead = Index(db, run=run)
-    dead.confirm(*dead.execute([item("a")]))
-    assert index.execute([item("b")])[0].kind == "duplicate"
-    invalidated(db, run)
-    assert index.execute([item("b")])[0].kind == "unique"
-
-
 def test_invalidated_claims_make_no_key_hot(db: Database) -> None:
     """Or the pages of a crawl that died could not be distinguished when they are crawled again."""
     run = Run.open(db)
@@ -144,11 +120,3 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
     assert count(namespace, "created") == {}
     assert len(read_stored(namespace)) == 1, "the dropped one"
     assert read_page(namespace, "http://a.test/1", []).claims == []
-
-
-def test_an_orphan_of_a_dead_run_does_not_expire(db: Database) -> None:
-    run = Run.open(db)
-    index, namespace = fill(db, run)
-    invalidated(db, run)
-    assert expire(index, db.now() + 1000)[1] == 0
-    assert len(choose_drops(namespace, orphans=True).numbers) == 1

@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from claims import BITS, article, assert_no_trace, edited, flipped, rows
+from claims import article, assert_no_trace, edited, rows
 from servers import ENGINES
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import FingerprintMismatch
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, Verdict
@@ -26,7 +25,7 @@ def same_template(db: Database, pages: int) -> tuple[Index, list[Document], list
     shingles = index.scheme.sketch(article(0)).shingles
     rng = random.Random(0)
     documents = [
-        Document(Sketch(rng.getrandbits(BITS), 119, shingles), f"page {number}")
+        Document(Sketch(rng.getrandbits(128), 119, shingles), f"page {number}")
         for number in range(pages)
     ]
     verdicts = [
@@ -79,57 +78,15 @@ def test_similarity_1_goes_on_finding_what_is_equal_where_its_only_band_is_hot(
     common = " ".join(f"w{number}" for number in range(300))
     texts = [f"{common} a{n} b{n} c{n} d{n}" for n in range(4 * HOT_KEY)]
     index = Index(db, rule=Rule(similarity=1))
-    kinds = [index.claim(text, key=f"first {n}").kind for n, text in enumerate(texts)]
-    assert kinds.count("unique") > 3 * HOT_KEY
+    first, again = (
+        [
+            one.kind
+            for one in index.claim_many(
+                {"text": text, "key": f"{when} {n}"} for n, text in enumerate(texts)
+            )
+        ]
+        for when in ("first", "again")
+    )
+    assert first.count("unique") > 3 * HOT_KEY
     assert index.lookup.counts["index/exact_only"] > HOT_KEY
-    again = {index.claim(text, key=f"again {n}").kind for n, text in enumerate(texts)}
-    assert again == {"duplicate"}
-
-
-def test_the_keys_of_a_namespace_are_those_it_was_made_with(db: Database) -> None:
-    first = Index(
-        db, namespace="one", candidates="blocks", rule=Rule(distance=3), expected_size=100
-    )
-    first.claim(7, key="a")
-    again = Index(
-        db, namespace="one", candidates="blocks", rule=Rule(distance=9), expected_size=10**9
-    )
-    assert again.lookup.keys == first.lookup.keys
-    assert again.claim(flipped(7, 9), key="b").kind == "duplicate"
-
-
-def test_keys_are_chosen_by_the_expected_size(db: Database) -> None:
-    plans = {
-        Index(
-            db, namespace=str(size), candidates="blocks", rule=Rule(distance=8), expected_size=size
-        ).lookup.keys.id
-        for size in (1000, 10**9)
-    }
-    assert len(plans) == 2
-
-
-def test_bands_for_more_alike_pages_are_taken_with_a_warning(
-    db: Database, caplog: pytest.LogCaptureFixture
-) -> None:
-    Index(db, rule=Rule(similarity=1))
-    assert not caplog.records
-    assert (
-        Index(db, rule=Rule(similarity=0.8)).lookup.keys.id
-        == Index(db, rule=Rule(similarity=1)).lookup.keys.id
-    )
-    assert "Reset the namespace" in caplog.text
-
-
-def test_keys_that_cannot_serve_the_settings_are_refused_with_what_to_do(db: Database) -> None:
-    Index(db, namespace="bands")
-    Index(db, namespace="blocks", candidates="blocks", rule=Rule(distance=1), expected_size=100)
-    for namespace, distance, why in [
-        ("bands", 3, "these settings need 'blocks "),
-        ("blocks", 60, "lookups"),
-    ]:
-        with pytest.raises(
-            FingerprintMismatch, match=f"'{namespace}' was made with the keys"
-        ) as refused:
-            Index(db, namespace=namespace, candidates="blocks", rule=Rule(distance=distance))
-        assert why in str(refused.value)
-        assert "Use another namespace, the old settings, or start over" in str(refused.value)
+    assert {*again} == {"duplicate"}

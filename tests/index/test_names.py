@@ -23,19 +23,6 @@ ODD = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["", "a\0", "\ud800", "x" * 256, "x" * 10**6],
-    ids=["empty", "nul", "lone", "256", "1e6"],
-)
-def test_a_namespace_that_can_not_be_stored_is_refused_in_a_line(db: Database, name: str) -> None:
-    with pytest.raises(ValueError, match="1 to 255 characters, without NUL") as refused:
-        Index(db, namespace=name)
-    message = str(refused.value)
-    assert len(message) < 400
-    assert message.isprintable()
-
-
 @ODD
 def test_what_strangers_name_is_claimed_dropped_and_kept_like_anything(
     db: Database, odd: str
@@ -79,12 +66,3 @@ def test_a_run_is_entered_and_closed_whatever_its_names_are(db: Database, odd: s
     )
     assert row.settled
     assert odd.startswith(row.spider) or row.spider == storable(odd)
-
-
-def test_the_same_long_words_on_what_is_compared_warn_of_nothing(
-    db: Database, caplog: pytest.LogCaptureFixture
-) -> None:
-    compared = "FIELDS=\0" + "x" * 70_000
-    Index(db, namespace="compared", compared=compared).claim(article(1), key="a")
-    Index(db, namespace="compared", compared=compared)
-    assert not caplog.records

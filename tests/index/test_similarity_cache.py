@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import pytest
 from claims import article
@@ -11,12 +11,11 @@ from decided import facts_of
 from servers import ENGINES
 
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.features.shingles import minhash
 from scrapy_simhash.index import similarity_cache
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.similarity_cache import SimilarityCache
-from scrapy_simhash.index.verdict import ClaimRow, Document
+from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import candidate_limit, distance, jaccard
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme
@@ -87,18 +86,6 @@ def test_what_is_near_by_its_distance_and_not_by_its_shingles_is_unique(db: Data
         assert verdict.match is None
 
 
-@on_every_engine
-def test_a_scheme_without_shingles_is_asked_for_a_distance_and_tells_what_that_means(
-    blocks: Callable[..., Index],
-) -> None:
-    index = blocks(rule=Rule(distance=6))
-    index.claim(0, key="a")
-    match = index.claim(0b111, key="b").match
-    assert match.distance == 3
-    assert 0.9 < match.similarity < 1
-    assert not match.estimated
-
-
 def product(index: Index, number: int, key: str = "") -> Document:
     """One of the things of a site that have a text in common."""
     facts = facts_of({"name": str(number)})
@@ -120,18 +107,6 @@ def test_things_with_one_text_and_hot_keys_are_distinguished_and_their_copies_fo
         (copy,) = index.execute([product(index, number, f"copy of {number}")])
         assert (copy.kind, copy.match.key) == ("duplicate", f"p{number}")
         assert copy.match.similarity == 1
-
-
-@pytest.mark.parametrize("engine", ["sqlite"])
-def test_a_text_that_many_things_have_does_not_make_every_claim_read_all_of_them(
-    db: Database,
-) -> None:
-    index = Index(db)
-    for start in range(0, 3 * HOT_KEY, 60):
-        index.execute([product(index, n) for n in range(start, start + 60)])
-    before = index.lookup.counts["index/candidates"]
-    index.execute([product(index, 9999)])
-    assert index.lookup.counts["index/candidates"] - before <= HOT_KEY + 60
 
 
 def test_of_texts_above_the_similarity_asked_for_hardly_one_is_not_compared() -> None:
@@ -176,61 +151,6 @@ def new_cache() -> SimilarityCache:
     return SimilarityCache(SCHEME, lambda: None)
 
 
-def row_of(document: Document, number: int) -> ClaimRow:
-    index = Index("sqlite://")
-    (row,) = index.lookup.batch([document], ClaimRow()).rows
-    index.close()
-    return row._replace(id=number)
-
-
-def document_of(text: str) -> Document:
-    return Document(SCHEME.sketch(text), "a")
-
-
-def test_a_text_is_read_once_and_one_that_is_not_kept_estimated() -> None:
-    cache, reader = new_cache(), Texts({1: article(1)})
-    mine = document_of(edited(article(1), 2))
-    rows = [row_of(document_of(article(1)), number) for number in (1, 2)]
-    for _ in range(3):
-        read(cache, reader, [1])
-    assert reader.asked == [1]
-    read(cache, reader, [2])
-    asked = row_of(mine, 0)
-    true = similarity(article(1), edited(article(1), 2))
-    assert cache.similarities(mine, asked, rows[:1]) == [(pytest.approx(true), False)]
-    (exact, _), (estimate, estimated) = cache.similarities(mine, asked, rows)
-    assert exact == pytest.approx(true)
-    assert estimated
-    assert estimate == pytest.approx(true, abs=0.1)
-
-
-def test_unknown_pairs_have_no_similarity() -> None:
-    cache = new_cache()
-    mine = document_of(article(1))
-    row = row_of(mine, 0)
-    assert row.minhash == minhash(mine.sketch.shingles)
-    bare = row._replace(minhash=None)
-    assert cache.similarities(mine, row, [bare, row]) == [(None, False), (1, True)]
-    assert cache.similarities(document_of(""), bare, [row]) == [(None, False)]
-
-
-def test_the_least_recently_used_is_evicted_and_read_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(similarity_cache, "_MOST_BYTES", 2500)
-    texts = {number: article(number) for number in range(10)}
-    cache, reader = new_cache(), Texts(texts)
-    mine = document_of(article(0))
-    asked, first = row_of(mine, 99), row_of(mine, 0)
-    for number in range(1, 10):
-        read(cache, reader, [0, number])
-        assert cache.similarities(mine, asked, [first]) == [(1, False)]
-        cache.trim()
-    assert reader.asked == list(range(10)), "the one in constant use stays"
-    read(cache, reader, [1])
-    assert reader.asked[-1] == 1
-
-
 def test_the_caches_of_all_namespaces_have_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(similarity_cache, "_kept", similarity_cache._Kept())
     monkeypatch.setattr(similarity_cache, "_MOST_BYTES", 2500)
@@ -243,11 +163,3 @@ def test_the_caches_of_all_namespaces_have_one_bound(monkeypatch: pytest.MonkeyP
     assert [cache.missing([number]) for number, cache in enumerate(caches)][-2:] == [[], []]
     assert caches[0].missing([0]) == [0]
     assert caches[-1].missing([8]) == [8], "of another namespace"
-
-
-def test_a_text_too_long_to_be_remembered_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(similarity_cache, "_MOST_BYTES", 50)
-    cache, reader = new_cache(), Texts({1: article(1)})
-    read(cache, reader, [1])
-    mine = document_of(article(1))
-    assert cache.similarities(mine, row_of(mine, 0), [row_of(mine, 1)]) == [(1, True)]

@@ -6,7 +6,7 @@ import random
 import time
 
 import pytest
-from claims import article, rows
+from claims import article
 from servers import ENGINES
 from sqlalchemy import func, select
 
@@ -49,16 +49,6 @@ def test_a_document_that_is_too_large_is_skipped_alone(db: Database) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_text_that_is_too_large_is_not_stored_and_its_document_is_claimed(db: Database) -> None:
-    db.connections.largest_row = 3000
-    with Index(db) as index:
-        assert index.claim(article(1, words=3000), key="a").kind == "unique"
-        assert index.claim(article(2), key="b").kind == "unique"
-        assert rows(db, schema.texts) == 1
-        assert index.claim(article(1, words=3000), key="c").kind == "duplicate"
-
-
-@pytest.mark.parametrize("engine", ENGINES)
 def test_items_that_are_too_large_one_by_one_or_together_are_refused(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,18 +83,6 @@ def test_outcomes_that_are_refused_for_their_size_can_be_written_later(
         match = index.claim(article(1), key="b").match
         assert match is not None
         assert not match.pending
-
-
-@pytest.mark.parametrize("engine", ["mariadb"])
-def test_the_limit_of_mariadb_is_known(db: Database) -> None:
-    with Index(db) as index:
-        copy = left_out(index, 0, LARGE)
-        # Each byte escaped: what is allowed always fits.
-        fits = left_out(index, 1, b"'" * (db.connections.largest_row // 2 - 1000))
-        with pytest.raises(TooLarge):
-            index.execute(left_out=[copy])
-        index.execute(left_out=[fits])
-        assert items_of(db) == 1
 
 
 @pytest.mark.parametrize("engine", ["mariadb"])

@@ -50,39 +50,24 @@ def visited(path: Path, *visits: dict[str, Any], **rule: Any) -> list[Verdict]:
     return verdicts
 
 
-def statuses(path: Path, texts: tuple[str, str], similarity: float = 1.0) -> list[str]:
-    """The statuses of a page with these words in and at the end of its text, at two visits."""
-    visits = ({"text": f"{prose(1, 120)}\n{one}\n{prose(2, 40)}\n{one}"} for one in texts)
-    return [verdict.status for verdict in visited(path, *visits, change_similarity=similarity)]
-
-
 @pytest.mark.parametrize("similarity", [1.0, 0.9])
-@pytest.mark.parametrize("texts", STATES)
-def test_the_state_of_a_page_makes_no_version(
+@pytest.mark.parametrize("texts", STATES + EDITS)
+def test_the_state_of_a_page_makes_no_version_and_every_edit_does(
     tmp_path: Path, texts: tuple[str, str], similarity: float
 ) -> None:
-    assert statuses(tmp_path, texts, similarity) == ["new", "unchanged"]
+    """Below the tolerance only an edit of a number."""
+    visits = ({"text": f"{prose(1, 120)}\n{one}\n{prose(2, 40)}\n{one}"} for one in texts)
+    verdicts = visited(tmp_path, *visits, change_similarity=similarity)
+    is_version = texts in (EDITS if similarity == 1 else EDITS[:NUMBERS])
+    assert [verdict.status for verdict in verdicts] == [
+        "new",
+        "changed" if is_version else "unchanged",
+    ]
 
 
-@pytest.mark.parametrize("texts", EDITS)
-def test_every_edit_makes_a_version(tmp_path: Path, texts: tuple[str, str]) -> None:
-    assert statuses(tmp_path, texts) == ["new", "changed"]
-
-
-@pytest.mark.parametrize("texts", EDITS)
-def test_below_the_tolerance_a_number_makes_a_version(
-    tmp_path: Path, texts: tuple[str, str]
-) -> None:
-    status = "changed" if texts in EDITS[:NUMBERS] else "unchanged"
-    assert statuses(tmp_path, texts, 0.9) == ["new", status]
-
-
-@pytest.mark.parametrize(
-    ("texts", "status"),
-    [*((texts, "changed") for texts in EDITS), *((texts, "unchanged") for texts in STATES)],
-)
+@pytest.mark.parametrize("texts", STATES + EDITS)
 def test_words_that_a_text_has_elsewhere_make_the_same_difference(
-    tmp_path: Path, texts: tuple[str, str], status: str
+    tmp_path: Path, texts: tuple[str, str]
 ) -> None:
     # Not even the sets of their pairs of words differ.
     elsewhere = "\n".join(f"then it {one} again" for one in texts)
@@ -90,6 +75,7 @@ def test_words_that_a_text_has_elsewhere_make_the_same_difference(
         {"text": f"{prose(1, 120)}\nthen it {one} again\n{prose(2, 40)}\n{elsewhere}"}
         for one in texts
     )
+    status = "changed" if texts in EDITS else "unchanged"
     assert [verdict.status for verdict in visited(tmp_path, *visits)] == ["new", status]
 
 

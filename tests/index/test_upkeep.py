@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from claims import article, assert_no_trace, remember, rows
+from claims import article, remember, rows
 from servers import ENGINES
 from sqlalchemy import func, select
 
@@ -85,26 +84,6 @@ def test_versions_expire_with_their_texts(db: Database) -> None:
         expire(index, now + before)
         assert (rows(db, schema.texts), rows(db, schema.sightings)) == left
         assert_books_are_right(db)
-
-
-def test_thousands_of_claims_expire(blocks: Callable[..., Index]) -> None:
-    index = blocks(rule=Rule(distance=0))
-    index.claim_many({"fingerprint": n, "key": str(n)} for n in range(2100))
-    assert expire(index, index.database.now() + 1) == (2100, 0)
-    assert len(index) == 0
-    assert_no_trace(index.database)
-
-
-def test_a_reset_forgets_one_namespace(db: Database) -> None:
-    index, other = Index(db, namespace="one"), Index(db, namespace="two")
-    remember(index, 1)
-    other.claim(article(1), key="a")
-    reset_namespace(db, "one")
-    reset_namespace(db, "never made")
-    again = Index(db, namespace="one")
-    assert len(again) == 0
-    assert len(other) == rows(db, schema.sightings) == rows(db, schema.texts) == 1
-    assert again.claim(article(0), key="a").kind == "unique"
 
 
 @pytest.mark.parametrize("is_made_anew", [False, True])

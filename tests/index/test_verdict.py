@@ -8,11 +8,6 @@ import sys
 
 import pytest
 
-from scrapy_simhash.index.batch import packed_text
-from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.simhash.shingles import Shingles
-from scrapy_simhash.text.packed import unpack_text
-
 FORKED = """
 import os
 from scrapy_simhash.index.verdict import random_number
@@ -34,14 +29,3 @@ def test_a_forked_process_draws_other_numbers():
         [sys.executable, "-c", FORKED], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout == "False\n"
-
-
-def test_a_text_is_kept_as_it_was_packed_before():
-    text = "a text of some words " * 9
-    documents = [
-        Document(Shingles().sketch(text), f"key {number}", text=text, packed=packed)
-        for number, packed in enumerate([None, b"packed before"])
-    ]
-    kept, packed = map(packed_text, documents)
-    assert unpack_text(kept)[0] == text
-    assert packed == b"packed before"

@@ -2,17 +2,55 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 from loopback import serve
 from sqlalchemy.engine import URL
-from torture.load import load
 from torture.pages import Pages
 from torture.scene import Scene
 
 SEEDS = 10
+#: Computes, and writes to a folder, until its standard input is closed.
+BUSY = """
+import os, sys, tempfile, threading
+
+def write():
+    while True:
+        with tempfile.TemporaryFile(dir=sys.argv[1]) as file:
+            for _ in range(32):
+                file.write(bytes(1 << 20))
+                file.flush()
+                os.fsync(file.fileno())
+
+def compute():
+    while True:
+        sum(range(10_000))
+
+for work in (write, compute):
+    threading.Thread(target=work, daemon=True).start()
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def load(folder: Path) -> Iterator[None]:
+    """Keep all cores and the disk busy."""
+    command = [sys.executable, "-c", BUSY, folder]
+    processes = [
+        subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(os.cpu_count() or 1)
+    ]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
 
 
 @pytest.fixture

@@ -94,29 +94,3 @@ def test_dedupe_killed_and_called_again(source, tmp_path, table, seeds):
         assert {path.name for path in feed.folder.iterdir()} == {"log", "out.jsonl"}
         cases.append(row("dedupe, kill -9 twice", 3, feed.output))
     assert cases.total(table)[3:] == (0, 0, 0, 0)
-
-
-def test_two_calls_with_one_output_killed_at_random(source, tmp_path, table, seeds):
-    """The output is that of one of them, and complete; the other is refused."""
-    whole = Feed(source, tmp_path / "whole")
-    began = time.monotonic()
-    assert whole.finish() == 0
-    took = time.monotonic() - began
-    cases = Cases()
-    for seed in seeds():
-        chance = random.Random(seed)
-        feed = Feed(source, tmp_path / str(seed))
-        first = feed.start()
-        time.sleep(chance.random() * took)
-        second = feed.start()
-        time.sleep(chance.random() * took)
-        kill(first)
-        second.join(HARD_KILL)
-        kill(second)
-        assert second.exitcode in {0, 2}, feed.log
-        if not feed.output.exists():
-            assert feed.finish() == 0, feed.log
-        assert feed.output.read_bytes() == whole.output.read_bytes()
-        assert {path.name for path in feed.folder.iterdir()} == {"log", "out.jsonl"}
-        cases.append(row("dedupe twice at once, one killed", 3, feed.output))
-    assert cases.total(table)[3:] == (0, 0, 0, 0)

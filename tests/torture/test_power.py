@@ -17,22 +17,15 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from loopback import article, path_of, prose, serve
+from torture.pages import EVERY, GROUPS, PATHS, group_of
 from torture.rows import Cases, Row
 
 HERE = Path(__file__).parent
-GROUPS, COPIES = 40, 3
-PATHS = [f"/{group}/{copy}" for group in range(GROUPS) for copy in range(COPIES)]
-EVERY = {str(group) for group in range(GROUPS)}
 #: No process lives longer, whatever happens to it.
 HARD_KILL = 90
-
-
-def group_of(item: dict[str, Any]) -> str:
-    return path_of(item["url"]).split("/")[1]
 
 
 class Forgetful:
@@ -146,7 +139,7 @@ class Machine:
         feed, groups = self.disk.folder / "feeds" / f"{number}.jsonl", []
         for line in feed.read_bytes().splitlines() if feed.exists() else ():
             try:
-                groups.append(group_of(json.loads(line)))
+                groups.append(group_of(path_of(json.loads(line)["url"])))
             except ValueError:
                 continue
         return groups
@@ -174,7 +167,7 @@ class Machine:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
-    with serve({path: article(path.split("/")[1]) for path in PATHS}) as address:
+    with serve({path: article(group_of(path)) for path in PATHS}) as address:
         yield address
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import random
-import signal
 import time
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 from servers import ENGINES, empty_database
@@ -13,10 +10,6 @@ from torture import claimer
 from torture.pages import EVERY
 from torture.processes import kill, start
 from torture.rows import Cases
-from torture.scene import at_a_moment
-
-from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.index.upkeep import reset_namespace
 
 if TYPE_CHECKING:
     from torture.scene import Scene
@@ -49,22 +42,3 @@ def die_with_claims(here: Scene, many: int) -> None:
         time.sleep(0.05)
     kill(process)
     assert done.exists(), log.read_text()
-
-
-def test_a_namespace_that_is_reset_under_a_crawl(scene, table, seeds):
-    """It goes on to be checked. What it claimed before, page by page, may be stored once more."""
-    cases = Cases()
-    for seed in seeds():
-        chance, here = random.Random(seed), scene()
-        run = here.start(seed)
-        at_a_moment(here, run, chance)
-        here.freeze(run)
-        claimed = here.claimed(run)
-        with closing(Database(here.database)) as database:
-            reset_namespace(database, "torture")
-        run.signal(signal.SIGCONT)
-        run.wait()
-        here.crawl(seed + 100, SIMHASH_KNOWN="drop")
-        case = "a namespace that is reset under a crawl"
-        cases.append(here.row(case, EVERY, excused={0: claimed}))
-    assert cases.total(table)[3:] == (0, 0, 0, 0)

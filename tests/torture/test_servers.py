@@ -27,21 +27,6 @@ def server(request):
     server.revive()
 
 
-def test_the_database_is_locked_for_longer_than_the_timeout(scene, table, seeds):
-    """What could not be checked meanwhile is stored, and counted."""
-    cases = Cases()
-    for seed in seeds():
-        chance, here = random.Random(seed), scene()
-        run = here.start(seed, SIMHASH_TIMEOUT=1)
-        at_a_moment(here, run, chance, PATHS[: len(PATHS) // 2])
-        with here.locked():
-            time.sleep(2.5)
-        run.wait()
-        assert run.stats.get("log_count/ERROR", 0) <= 3
-        cases.append(here.row("locked for longer than the timeout", EVERY))
-    assert cases.total(table)[3:6] == (0, 0, 0)
-
-
 def test_a_server_that_is_soon_back(scene, table, seeds, server):
     """Outages that are shorter than the timeout are waited for: everything is checked."""
     engine = server.url.get_backend_name()

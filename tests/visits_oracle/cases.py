@@ -23,14 +23,6 @@ a T', a?utm_source=x T'
     drop: unchanged a a?utm_source=x
     missing 0
 
-# A story and its copy with one key are corrected, and the copy comes first
-% SIMHASH_KEY ["sku"]
-a T sku:4711, a?utm_source=x T sku:4711
-    new a, copy a?utm_source=x
-a?utm_source=x T' sku:4711, a T' sku:4711
-    changed a?utm_source=x, copy a
-    missing 0
-
 # A key that is a part of the URL
 % SIMHASH_KEY ["sku"]
 p/4711 T sku:4711, p/4712 U sku:4712
@@ -87,13 +79,6 @@ l1 [e0 W price:4; e1 T price:1], l2 [e2 U price:2]
     new e0, unchanged e1 e2
     missing 1
 
-# A product without a text on the last page, shifted out
-l1 [e1 price:1; e2 price:2], l2 [e3 price:3]
-    new e1 e2 e3
-l1 [e0 price:4; e1 price:1], l2 [e2 price:2]
-    new e0, unchanged e1 e2
-    missing 1
-
 # Three contents under one URL in each crawl
 a T price:10, a T price:11, a U price:10
     new a, changed a a
@@ -104,14 +89,6 @@ a T price:11, a U price:10, a T price:10
     unchanged a a a
     missing 0
 
-# One of three contents under one URL changes
-a T price:10, a T price:11, a U price:10
-a U price:10, a T price:10, a T price:12
-    unchanged a a, changed a
-    missing 0
-a T price:12, a U price:10, a T price:10
-    unchanged a a a
-
 # A stopped crawl meets one of three contents
 a T price:10, a T price:11, a U price:10
 a T price:10 stops
@@ -119,25 +96,6 @@ a T price:10 stops
     missing 0
 a T price:11, a U price:10, a T price:10
     unchanged a a a
-    missing 0
-
-# A product in three lists
-l [e1 T price:9; e2 U], m [e1 T price:9; e3 V], n [e1 T price:9; e4 W]
-    new e1 e2 e3 e4, copy e1 e1
-l [e1 T price:9; e2 U], m [e1 T price:9; e3 V], n [e1 T price:9; e4 W]
-    pass: unchanged e1 e2 e3 e4, unchanged/left e1 e1
-    drop: unchanged e1 e1 e1 e2 e3 e4
-    missing 0
-
-# Three of five products become one soft 404
-a T price:1, b U price:2, c V price:3, d W price:4, e X price:5
-a S, b S, c S, d W price:4, e X price:5
-    pass: changed a, changed/left b c, unchanged d e
-    drop: changed a b c, unchanged d e
-    missing 0
-c S, b S, a S, d W price:4, e X price:5
-    pass: unchanged c d e, unchanged/left a b
-    drop: unchanged a b c d e
     missing 0
 
 # A repost of what an API, a page and a print view list
@@ -182,16 +140,6 @@ c T', a V, b U
     changed c from:a, changed a, unchanged b
     told new c, changed a
 
-# A price goes down and back at one of two copies
-a T price:10, b T price:10
-    new a, copy b
-a T price:10, b T price:8
-    unchanged a, changed b price:10>8
-a T price:10, b T price:10
-    pass: unchanged a, changed/left b price:8>10
-    drop: unchanged a, changed b price:8>10
-    missing 0
-
 # One key at a plain URL and with ?ref=
 % SIMHASH_KEY ["sku"]
 a T sku:s1 price:10
@@ -210,29 +158,6 @@ a T price:9, b U
 a 503, b 503
     missing 0
     told
-
-# A text is reported as new under one URL, and shown under a known one
-a T
-b V, a V
-    pass: new b, changed/left a
-    drop: new b, changed/left a
-    missing 0
-
-# A price of 10, 12 and 10 is stored three times
-a T price:10
-a T price:12
-    changed a price:10>12
-a T price:10
-    changed a price:12>10
-    missing 0
-
-# A counter changes beside nothing else
-a T views:1, b T views:2
-    new a, copy b
-a T views:3, b T views:4
-    pass: unchanged a, unchanged/left b
-    drop: unchanged a b
-    missing 0
 
 # A crashed crawl found a revision, which moves
 a T, b U
@@ -265,18 +190,6 @@ a T, b U, c V
 b 404, a T stops, c V
     unchanged a
     missing 1
-
-# What is gone and what is missing is reported once
-a T, b U, c V
-a T, b 410
-    unchanged a
-    missing 2
-a T, b 410
-    unchanged a
-    missing 0
-a T, b U, c V
-    unchanged a, unchanged b c back
-    missing 0
 """
 
 

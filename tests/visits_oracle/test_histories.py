@@ -31,20 +31,16 @@ def judged(visits, mode, reader=None):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("spiders", [1, 2])
-@pytest.mark.parametrize(
-    "histories", [HISTORIES, pytest.param(10_000, marks=pytest.mark.slow, id="many")]
-)
-def test_random_histories(mode, spiders, histories):
+def test_random_histories(mode, spiders):
     wrong, examples = Counter(), {}
-    for number in range(histories):
+    for number in range(HISTORIES):
         lines = random_history(f"{number}", spiders=spiders)
         for fault in +judged(read_lines("site", lines), mode):
             wrong[fault] += 1
             examples.setdefault(fault, lines)
     bounds = BOUNDS | (OF_SEVERAL_SPIDERS if spiders > 1 else {})
-    # A small batch may have one or two more than its share.
-    slack = 0 if histories >= 10_000 else 3
-    allowed = {fault: bound * histories / 10_000 + slack for fault, bound in bounds.items()}
+    # A batch may have a few more than its share.
+    allowed = {fault: bound * HISTORIES / 10_000 + 3 for fault, bound in bounds.items()}
     too_many = [fault for fault in wrong if wrong[fault] > allowed.get(fault, 0)]
     assert not too_many, f"{wrong}\n" + "\n".join(
         "\n".join([fault, *examples[fault]]) for fault in too_many

@@ -38,7 +38,7 @@ def restore(judge, run, verdicts):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
-    "numbers", [range(20), pytest.param(range(20, 420), marks=pytest.mark.slow)], ids=len
+    "numbers", [range(20), pytest.param(range(20, 140), marks=pytest.mark.slow)], ids=len
 )
 def test_what_was_restored_is_stored_at_later_visits(mode, numbers):
     count = 0
