@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks import accuracy
-from benchmarks.accuracy_parts.judges import PLUGIN
-from benchmarks.accuracy_parts.others import matchers, text_judges
 from benchmarks.accuracy_parts.short import measure_class
 from benchmarks.accuracy_parts.sites import (
     Truth,
@@ -20,8 +18,6 @@ from benchmarks.accuracy_parts.sites import (
     read_site,
     visits_of_site,
 )
-from benchmarks.accuracy_parts.syndication import read_sources, syndication
-from benchmarks.accuracy_parts.texts import Pair, accepted
 from benchmarks.accuracy_parts.visits import HALVES, Judged, Tally, Visit, tally
 from benchmarks.accuracy_parts.wording import Writer
 
@@ -62,21 +58,6 @@ class TestTally:
         }
 
 
-@pytest.fixture(scope="module")
-def visits(tmp_path_factory: pytest.TempPathFactory) -> list[Visit]:
-    pages = {f"pages/en/{number}.html": page_of(number) for number in range(8)}
-    archive = archive_of(tmp_path_factory.mktemp("pages"), pages)
-    return syndication(read_sources(archive))["en"]
-
-
-class TestSyndication:
-    def test_plugin_finds_them_by_pages_and_by_items(self, visits: list[Visit]) -> None:
-        for judge in PLUGIN:
-            counted = tally(visits, judge.judge(visits), ())[()]
-            assert counted.found == counted.copies > 8, judge.name
-            assert counted.wrong == counted.lost == 0, judge.name
-
-
 class TestSites:
     @pytest.fixture
     def versions(self, tmp_path: Path) -> list[tuple[str, list]]:
@@ -109,26 +90,6 @@ class TestSites:
         assert drops.differs == {"title": 1}
         by_half = [count_drops(visits, judged, Truth.of(visits), [half]) for half in HALVES]
         assert sum(part.pages for part in by_half) == drops.pages == 8
-
-    def test_plugin_loses_nothing(self, versions: list[tuple[str, list]]) -> None:
-        visits = visits_of_site("manual", versions)
-        for judge in (*PLUGIN[:2], text_judges()[0]):
-            drops = count_drops(visits, judge.judge(visits), Truth.of(visits), HALVES)
-            assert drops.found == drops.copies == 2, judge.name
-            assert drops.again_found == drops.again > 0, judge.name
-            assert drops.lost == drops.grey == 0, judge.name
-
-
-class TestTexts:
-    A = " ".join(ARTICLES[0])
-    B = " ".join(ARTICLES[1])
-
-    @pytest.mark.parametrize("name", matchers())
-    def test_matchers_know_a_copy_from_another_text(self, name: str) -> None:
-        matcher = matchers()[name]
-        pair = Pair("en", "", HALVES[0], self.A, self.A, 1, 1)
-        assert accepted(pair, matcher)
-        assert not accepted(pair._replace(b=self.B), matcher)
 
 
 def test_every_part_is_measured(

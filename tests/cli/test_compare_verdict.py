@@ -7,11 +7,8 @@ import random
 
 import pytest
 
-from scrapy_simhash.cli.compare import _verdict
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.simhash.scheme import Sketch
 
 NUMBERS = "one two three four five six seven"
 
@@ -70,24 +67,3 @@ def test_compare_decides_as_the_index_does(compare, changes: int) -> None:
             index.claim(one, key="1")
             kind = index.claim(other, key="2").kind
         assert result["verdict"] == {"duplicate": "near-duplicates", "unique": "different"}[kind]
-
-
-@pytest.mark.parametrize(
-    ("distance", "size", "other", "verdict"),
-    [
-        (0, 3, 3, "near-duplicates"),
-        (2, 3, 30, "different"),
-        (2, 30, 30, "near-duplicates"),
-        (6, 30, 30, "different"),
-    ],
-)
-def test_texts_of_few_features_are_judged_by_the_rule_of_the_index(
-    distance, size, other, verdict
-) -> None:
-    """By their distance alone."""
-    documents = [
-        Document(Sketch(fingerprint, features, None), name)
-        for name, fingerprint, features in (("a", 0, size), ("b", (1 << distance) - 1, other))
-    ]
-    rule = Rule(distance=5, facts="never")
-    assert _verdict(rule, documents, None, 16) == verdict

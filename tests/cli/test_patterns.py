@@ -45,14 +45,6 @@ def test_irrelevant_parameters_are_shown_with_their_counts(call, seen):
     assert not set("\x1b\u202e") & set(out)
 
 
-def test_fewer_pages_than_asked_for_show_nothing(call, seen):
-    out = call("patterns", "--database", seen, "--least", 40)[1]
-    assert out == (
-        "No part of a URL only repeats pages. A part is listed if at least 40 pages repeated "
-        "another one and no page contradicts it.\n"
-    )
-
-
 def test_for_programs(call, seen, tmp_path):
     path = tmp_path / "rules.json"
     out = call("patterns", "--database", seen, "--least", 4, "--json", "--rules", path)[1]
@@ -81,19 +73,6 @@ def test_no_rule_for_a_place_that_another_one_contradicts_whom_rules_do_not_tell
         meet(index, [*PAGES, *others])
     out = call("patterns", "--database", seen, "--least", 4, "--json")[1]
     assert "www.a.test/p/" not in str(json.loads(out)["rules"])
-
-
-def test_many_addresses_of_few_pages_are_shown_and_have_no_rule(call, tmp_path):
-    """Of other pages nothing is known: the parameter may choose what a list shows."""
-    path = tmp_path / "seen.db"
-    pages = [(f"http://a.test/list/{n}?page={p}", n) for n in range(19) for p in range(4)]
-    with Index(f"sqlite:///{path}", namespace="n") as index:
-        meet(index, pages)
-        found = json.loads(call("patterns", "--database", path, "--json")[1])
-        assert [one["part"] for one in found["irrelevant"]] == ["a.test/list/?page"]
-        assert found["rules"] == []
-        meet(index, [(f"http://a.test/list/19?page={p}", 19) for p in range(2)])
-    assert json.loads(call("patterns", "--database", path, "--json")[1])["rules"]
 
 
 def test_each_part_without_a_rule_has_a_reason(call, tmp_path):
@@ -131,28 +110,6 @@ def test_files_in_the_root_have_a_rule_if_nothing_on_their_host_contradicts_it(c
     crawler = get_crawler(settings_dict={"DUD_LOAD_RULE_PATHS": [str(rules)]})
     of = discarder.Fingerprinter.from_crawler(crawler).fingerprint
     assert len({of(Request(url)) for url, _ in pages}) == 22
-
-
-@pytest.mark.usefixtures("no_list")
-def test_pages_with_and_without_a_session_id_are_one_request_with_the_rules(call, tmp_path):
-    discarder = pytest.importorskip("duplicate_url_discarder")
-    path, rules = tmp_path / "seen.db", tmp_path / "rules.json"
-    items = [f"http://a.test/item/{n}" for n in range(30)]
-    lists = [f"http://a.test/list/?page={n}" for n in range(30)]
-    repeats = [f"{url}?sid={number * 7}" for number, url in enumerate(items)]
-    # The same name elsewhere, and a page that it makes another one.
-    others = ["http://a.test/ticket/1?sid=1", "http://a.test/ticket/1?sid=2"]
-    pages = [(url, url.partition("?sid")[0]) for url in items + repeats]
-    with Index(f"sqlite:///{path}", namespace="n") as index:
-        meet(index, pages + [(url, url) for url in lists + others])
-    code, out, err = call("patterns", "--database", path, "--rules", rules)
-    assert (code, err) == (0, "")
-    assert "1 rule written" in out
-    crawler = get_crawler(settings_dict={"DUD_LOAD_RULE_PATHS": [str(rules)]})
-    of = discarder.Fingerprinter.from_crawler(crawler).fingerprint
-    unique = {of(Request(url)) for url in items + lists + others}
-    assert len(unique) == len(items + lists + others)
-    assert [of(Request(url)) for url in repeats] == [of(Request(url)) for url in items]
 
 
 @pytest.fixture

@@ -26,14 +26,6 @@ def test_restore_gives_items_back(call, database, tmp_path):
     assert path.read_bytes() == before
 
 
-def test_restore_gives_single_items_back_by_their_numbers(call, database):
-    known = json.loads(call("show", "http://b.test/2", "--json", "--database", database)[1])
-    (drop,) = known["decisions"]
-    out = call("restore", "--database", database, "--id", drop["id"])[1]
-    assert [json.loads(line)["url"] for line in out.splitlines()] == ["http://b.test/2"]
-    assert call("restore", "--database", database, "--id", "1-7")[1] == ""
-
-
 def drop(path, run, *numbers):
     """A run that stores a page and drops copies of it; the first two have one key in all runs."""
     with Index(f"sqlite:///{path}", rule=Rule(known="pass")) as index:
@@ -143,15 +135,6 @@ def test_what_an_item_was_a_copy_of_is_named_though_it_is_gone(call, database):
     change(database, "DELETE FROM simhash_claims WHERE key = 'page 1'")
     out = call("restore", "--with-original", "--database", database)[1]
     assert json.loads(out.splitlines()[0])["original"] == "http://a.test/1"
-
-
-def test_restore_orphans_once_their_claim_is_released(call, tmp_path):
-    path = tmp_path / "seen.db"
-    with Index(f"sqlite:///{path}") as index:
-        verdict = index.claim(prose(1), key="1")
-        store(index, prose(1), "2", item={"n": 2})
-        index.release(verdict)
-    assert json.loads(call("restore", "--orphans", "--database", path)[1]) == {"n": 2}
 
 
 def test_what_was_only_reported_is_not_restored(call, tmp_path):

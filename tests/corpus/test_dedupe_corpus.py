@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from unittest.mock import Mock
 
 import psutil
@@ -24,14 +23,12 @@ from loopback import article, prose
 from stored import changed
 
 from scrapy_simhash.corpus import dedupe as dedupe_module
-from scrapy_simhash.corpus import workers
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import SketchStore
 from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.feed import source as source_module
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
-from scrapy_simhash.feed.files import find_files
 from scrapy_simhash.feed.json_file import JsonLines
 from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.index.rule import Rule
@@ -70,15 +67,6 @@ def test_compressed_lines_are_read_and_written(call, tmp_path, suffix):
     source.write_bytes(pack(jsonl(items)))
     assert call("dedupe", source, "-o", output, "--ignore", "n")[0] == 0
     assert unpack(output.read_bytes()) == jsonl([items[number] for number in kept])
-
-
-@pytest.mark.parametrize("suffix", [".bz2", ".xz", ".zst"])
-def test_what_is_cut_off_is_named(call, tmp_path, suffix):
-    source = tmp_path / f"in.jsonl{suffix}"
-    source.write_bytes(PACKED[suffix][0](jsonl(feed_of(300)[0]))[:-50])
-    code, _, err = call("dedupe", source, "-o", tmp_path / f"out.jsonl{suffix}")
-    assert code == 2
-    assert str(source) in err
 
 
 def test_a_table_in_parquet(call, tmp_path):
@@ -255,14 +243,6 @@ def test_files_of_several_forms_are_refused(call, tmp_path):
         assert "different formats" in err
 
 
-def test_an_input_without_documents_is_reported(call, tmp_path):
-    (tmp_path / "empty").mkdir()
-    for given_ in ("none.jsonl", "empty", "*.jsonl"):
-        code, _, err = call("dedupe", tmp_path / given_, "-o", tmp_path / "out.jsonl")
-        assert code == 2
-        assert given_ in err
-
-
 @pytest.mark.parametrize("form", ["csv", "jsonl.gz", "jsonl.zst", "parquet"])
 def test_the_table_of_groups(call, tmp_path, form):
     text = prose(1, 90)
@@ -296,15 +276,6 @@ def test_the_table_of_groups(call, tmp_path, form):
     assert rows[1] == {"group": 2, "id": 2, "kept": True, "url": "http://b.test/", **nothing}
     assert rows[2]["similarity"] == pytest.approx(0.95, abs=0.04)
     assert rows[3]["differs"] == "title"
-
-
-def test_a_table_of_groups_names_its_format(call, tmp_path):
-    source = tmp_path / "in.jsonl"
-    source.write_bytes(jsonl(feed_of(2)[0]))
-    groups = tmp_path / "groups.txt"
-    code, _, err = call("dedupe", source, "-o", tmp_path / "out.jsonl", "--groups", groups)
-    assert code == 2
-    assert ".parquet" in err
 
 
 TEXT = prose(1, 90)
@@ -352,28 +323,10 @@ def test_what_the_project_has_written_itself_is_not_compared(call, tmp_path):
         assert output.read_bytes() == jsonl([copies[number] for number in kept])
 
 
-def test_an_unknown_preference_is_refused(call, tmp_path):
-    source = tmp_path / "in.jsonl"
-    source.write_bytes(jsonl(COPIES))
-    for name in ("newest", "own-site=", ""):
-        code, _, err = call("dedupe", source, "-o", tmp_path / "o.jsonl", f"--prefer=https,{name}")
-        assert code == 2
-        assert "allowed are own-site=example.com, https, canonical" in err
-
-
 def sketcher_of(feed):
     plan = Plan.make(Rule(), bytes(16))
     reader = ItemReader(plan.scheme, plan.secret, ComparedFields(["text"]), 8, 10**6)
     return Sketcher([feed], reader, plan, [])
-
-
-def test_every_phase_says_how_many_items_are_done(tmp_path):
-    source = tmp_path / "in.jsonl"
-    source.write_bytes(jsonl({"id": n, "text": prose(n // 2, 60)} for n in range(3000)))
-    sketcher, told = sketcher_of(JsonLines(source)), {}
-    sketcher = replace(sketcher, reader=replace(sketcher.reader, fields=ComparedFields()))
-    dedupe_corpus(sketcher, Targets(tmp_path / "out.jsonl"), advance=told.__setitem__)
-    assert told == dict.fromkeys(("Reading", "Sketching", "Deciding", "Writing"), 3000)
 
 
 def test_a_run_that_fails_anywhere_leaves_nothing_and_can_be_repeated(tmp_path, monkeypatch):
@@ -520,18 +473,6 @@ def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch, suffix, 
         assert run(*options) == at_once
 
 
-def test_as_many_processes_as_pay_are_started(call, tmp_path, monkeypatch):
-    source, started = tmp_path / "in.jsonl", []
-    source.write_bytes(jsonl(feed_of(60)[0]))
-    monkeypatch.setattr(source_module, "CHUNK_BYTES", 1000)
-    monkeypatch.setattr(workers, "usable_cores", lambda: 5)
-    monkeypatch.setattr(workers, "_processes", lambda _, count: started.append(count))
-    for place, enough in enumerate((1000, 0)):
-        monkeypatch.setattr(workers, "_ENOUGH", enough)
-        assert call("dedupe", source, "-o", tmp_path / f"{place}.jsonl")[0] == 0
-    assert started == [5]
-
-
 @pytest.mark.parametrize(
     "broken",
     [
@@ -582,10 +523,3 @@ def test_the_next_run_replaces_what_a_killed_one_left_and_no_process_survives_it
     assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
     assert output.read_bytes() == jsonl([items[number] for number in kept])
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out.jsonl"}
-
-
-def test_files_are_taken_in_the_order_of_their_names(tmp_path):
-    for name in ("b.jsonl", "a.csv", ".hidden.jsonl", "c.txt", "d.warc.gz"):
-        (tmp_path / name).touch()
-    found = [path.name for path in find_files(str(tmp_path))]
-    assert found == ["a.csv", "b.jsonl", "d.warc.gz"]

@@ -163,19 +163,6 @@ def test_in_another_order_too():
     compare(800, seed=3, order=order)
 
 
-def test_without_texts_that_are_near_all_are_kept():
-    plan = Plan.make(Rule(), SECRET)
-    given = [{"text": prose(number, 40)} for number in range(50)] + [{}]
-    made = decide_corpus(sketches_of(documents_of(plan, given), plan), plan)
-    assert made.kept.all()
-    assert (made.matches == -1).all()
-
-
-def test_an_empty_corpus_is_decided_on():
-    plan = Plan.make(Rule(), SECRET)
-    assert decide_corpus(sketches_of([], plan), plan).kept.size == 0
-
-
 def teaser(site: str, number: int, **more) -> dict:
     """One of several things behind one text."""
     url = f"http://{site}.test/{number}"

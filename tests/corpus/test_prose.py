@@ -14,12 +14,10 @@ from scrapy_simhash import native
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.workers import Sketcher
-from scrapy_simhash.feed import documents
 from scrapy_simhash.feed import source as source_module
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.json_file import JsonLines
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.item import content
 
 PROSE = prose("an article", 80)
 CHINESE = "镇上没有人知道是谁在前一天晚上关上了水闸，潮水退去以后，人们才看见堤坝上的裂缝。" * 2
@@ -129,13 +127,6 @@ OTHERS = [
 def test_other_items_are_what_they_are(item):
     check([item])
     check([PROSE_ITEMS[0], item, PROSE_ITEMS[0]], least=40, most=10_000)
-
-
-def test_the_bounds_are_those_of_the_long_way():
-    assert (documents._SHORT, documents._FEW_SPACES) == (
-        content._SHORT,
-        content._FEW_SPACES,
-    )
 
 
 pieces = st.sampled_from(

@@ -31,10 +31,6 @@ def written(rows, path):
     return [source.item(record) for record in source.records()]
 
 
-def test_rows_in_json_lines_are_the_same(tmp_path):
-    assert written(ROWS, tmp_path / "out.jsonl.gz") == ROWS
-
-
 def test_rows_in_csv_have_texts_and_json(tmp_path):
     found = written(ROWS, tmp_path / "out.csv")
     assert list(found[0]) == ["url", "text", "n", "tags", "mixed", "deep"]
@@ -117,14 +113,6 @@ def test_from_standard_input_to_standard_output(tmp_path, monkeypatch, capsysbin
     source = open_source(path)
     found = [source.item(record) for record in source.records()]
     assert [int(item["n"]) for item in found] == kept
-
-
-def test_a_line_of_standard_input_that_can_not_be_read_is_told(call, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"bad\n" + jsonl([{"a": 1}]))))
-    code, out, err = call("dedupe", "-", "-o", "-")
-    assert code == 3
-    assert out == '{"a": 1}\n'
-    assert "dedupe: standard input, line 1: invalid JSON" in err
 
 
 FORMULAS = ["=HYPERLINK(1)", "@x", "=cmd|' /C calc'!A0", "+1", "-1", "\tx", "\rx"]
