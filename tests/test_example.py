@@ -9,8 +9,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
@@ -86,27 +84,6 @@ def test_site_is_the_same_in_every_process() -> None:
     ]
     assert outputs[0] == outputs[1]
     assert outputs[0].count(b"/story/") > 200
-
-
-def test_server_serves_every_page_in_the_form_of_its_kind() -> None:
-    from website.server import serve
-
-    with serve() as (port, pages):
-        opener = build_opener(ProxyHandler({"http": f"http://127.0.0.1:{port}"}))
-        for page in pages:
-            with opener.open(page.url, timeout=30) as response:
-                body = response.read()
-                content_type = response.headers["Content-Type"]
-            if page.kind == "empty":
-                assert body == b""
-            elif page.kind in ("binary", "mislabelled"):
-                assert b"\0" in body
-                assert content_type.startswith("text/html") == (page.kind == "mislabelled")
-            elif page.kind != "blank":
-                assert page.headline in body.decode(page.outlet.encoding).replace("&#x27;", "'")
-        for nothing in ("http://wire.example/nothing", "http://elsewhere.example/"):
-            with pytest.raises(HTTPError, match="404"):
-                opener.open(nothing, timeout=30)
 
 
 def test_score_counts_what_is_kept_twice_and_what_is_lost() -> None:

@@ -138,14 +138,6 @@ def test_adaptive_top(size: int, count: int) -> None:
     assert len(extractor.extract("字" * (size // 3)).keywords) == count
 
 
-def test_choice_does_not_depend_on_the_order_of_the_text() -> None:
-    options = {"tokenizer": str.split, "weights": "tf", "stop_words": None, "top": 5}
-    forwards = [f"w{i}" for i in range(20)]
-    a = Keywords(**options).extract(" ".join(forwards)).keywords  # type: ignore[arg-type]
-    b = Keywords(**options).extract(" ".join(reversed(forwards))).keywords  # type: ignore[arg-type]
-    assert a == b
-
-
 def test_stop_words_of_all_kinds(tmp_path: Path) -> None:
     path = tmp_path / "stop.txt"
     path.write_text("\ufeff# a comment\nCat\n\n狗\n", encoding="utf-8")
@@ -205,17 +197,6 @@ OPTIONS = {
 @pytest.mark.parametrize("option", OPTIONS)
 def test_every_option_is_part_of_the_id(option: str) -> None:
     assert Keywords(**{option: OPTIONS[option]}).id != Keywords().id  # type: ignore[arg-type]
-
-
-def test_scheme_agrees_with_its_parts_and_its_explanation() -> None:
-    scheme = Keywords(hash="lookup3")
-    features = Keywords().extract(NEWS).keywords
-    explanation = scheme.explain(NEWS)
-    assert scheme.sketch(NEWS).fingerprint == fingerprint_features(features, hash="lookup3")
-    assert explanation.fingerprint == scheme.sketch(NEWS).fingerprint
-    assert {f.name: f.weight for f in explanation.features} == features
-    signs = "".join("1" if total > 0 else "0" for total in explanation.sums)
-    assert int(signs, 2) == explanation.fingerprint
 
 
 @pytest.mark.parametrize(

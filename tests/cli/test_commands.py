@@ -104,16 +104,6 @@ def test_a_run_of_another_namespace_is_named_with_it(call, second, tmp_path, com
     assert "no run 2 with items in the namespace 'news'; that run used 'other'" in err
 
 
-def test_items_are_restored_by_number_or_run_from_any_namespace(call, second):
-    shown = call("show", "http://b.test/2", "--json", "--database", second)[1]
-    number = json.loads(shown.splitlines()[0])["decisions"][0]["id"]
-    out = call("restore", "--id", number, "--database", second)[1]
-    assert json.loads(out)["url"] == "http://b.test/2"
-    # What was restored is restored once.
-    for run, count in ((1, 1), (2, 2)):
-        assert len(call("restore", "--run", run, "--database", second)[1].splitlines()) == count
-
-
 @pytest.mark.parametrize(("given", "hint"), [("drop", "did you mean 'drops'?"), ("zzz", "--help")])
 def test_an_unknown_command_is_told_with_what_may_be_meant(call, given, hint):
     code, _, err = call(given)

@@ -121,16 +121,6 @@ def test_an_older_item_is_restored_where_the_newest_is_not_kept(call, tmp_path):
     assert json.loads(call("restore", "--database", path)[1])["run"] == 1
 
 
-def test_items_are_restored_together_with_what_they_were_copies_of(call, database):
-    out = call("restore", "--with-original", "--database", database)[1]
-    first, second = map(json.loads, out.splitlines())
-    assert first["item"]["url"] == first["url"] == "http://b.test/1"
-    assert first["original"] == "http://a.test/1"
-    assert first["created"].endswith("+00:00")
-    assert (first["similarity"], first["run"]) == (1.0, 1)
-    assert second["similarity"] < 1
-
-
 def test_what_an_item_was_a_copy_of_is_named_though_it_is_gone(call, database):
     change(database, "DELETE FROM simhash_claims WHERE key = 'page 1'")
     out = call("restore", "--with-original", "--database", database)[1]

@@ -77,24 +77,6 @@ class Empty(Shop):
         return None
 """
 
-RANKED = """
-from hashlib import md5
-from shop.spiders import Shop
-from scrapy import Request
-
-
-class Ranked(Shop):
-    name = "ranked"
-
-    async def start(self):
-        for number in range(int(self.count)):
-            yield Request(f"{self.site}/5?ref={number}")
-
-    def parse(self, response):
-        nonce = md5(response.url.partition("?")[2].encode()).hexdigest()
-        yield {"url": response.url, "title": "Page 5", "nonce": nonce}
-"""
-
 
 @pytest.fixture
 def project(tmp_path):
@@ -220,13 +202,6 @@ def test_a_table_says_what_other_similarities_and_distances_would_drop(project, 
     assert [f"│ {level} │" in by_distance for level in ("6", "2 (now)", "0", "7")] == [
         *(True, True, True, False)
     ]
-
-
-@pytest.mark.slow
-def test_a_field_that_does_not_identify_an_item_is_offered_to_be_ignored(project, tried, site):
-    (project / "ranked.py").write_text(RANKED)
-    _, out, _ = tried("ranked.py", "-a", f"site={site}", "-a", "count=30")
-    assert "SIMHASH_IGNORE_FIELDS = ['nonce']" in out
 
 
 REFUSED = [

@@ -191,31 +191,6 @@ def test_lines_that_can_not_be_read_are_told_and_rejected(call, tmp_path):
     assert output.read_bytes() == jsonl([items[number] for number in kept])
 
 
-def test_of_many_rejected_lines_the_first_are_told_and_none_is_in_the_groups(call, tmp_path):
-    items, _ = feed_of(3)
-    source, groups = tmp_path / "in.jsonl", tmp_path / "groups.jsonl"
-    source.write_bytes(b"bad\n" * 30 + jsonl(items))
-    arguments = ["--groups", groups, "--ignore", "n", "--json"]
-    code, out, err = call("dedupe", source, "-o", tmp_path / "out.jsonl", *arguments)
-    assert code == 3
-    assert len(err.splitlines()) == 11
-    assert "20 more lines can't be read" in err
-    counts = json.loads(out)
-    assert (counts["read"], counts["rejected"], len(counts["problems"])) == (33, 30, 10)
-    rows = [json.loads(line) for line in groups.read_bytes().splitlines()]
-    assert [(row["id"], row["group"]) for row in rows] == [(31, 31), (32, 32), (33, 32)]
-
-
-def test_a_row_of_csv_that_is_not_utf_8_is_rejected_byte_for_byte(call, tmp_path):
-    source, output, rejects = (tmp_path / f"{name}.csv" for name in ("in", "out", "bad"))
-    source.write_bytes(b"text,n\r\nfirst one,1\r\n\x81\xff,2\r\nsecond,3\r\n")
-    code, _, err = call("dedupe", source, "-o", output, "--rejects", rejects)
-    assert code == 3
-    assert f"{source}, line 3: not UTF-8" in err
-    assert output.read_bytes() == b"text,n\r\nfirst one,1\r\nsecond,3\r\n"
-    assert rejects.read_bytes() == b"text,n\r\n\x81\xff,2\r\n"
-
-
 def test_a_folder_and_a_pattern_are_one_corpus(call, tmp_path, monkeypatch):
     items, kept = feed_of(30)
     folder = tmp_path / "in"
@@ -429,22 +404,6 @@ def test_a_file_that_becomes_shorter_before_it_is_copied_is_refused(tmp_path, mo
     with pytest.raises(FeedError, match="was changed while it was read"):
         dedupe_corpus(sketcher_of(JsonLines(source)), Targets(output))
     assert list(tmp_path.iterdir()) == [source]
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_blank_lines_and_a_last_line_without_an_end_are_read_in_chunks_too(
-    tmp_path, monkeypatch, suffix
-):
-    monkeypatch.setattr(source_module, "CHUNK_BYTES", 8)
-    given = [b'{"n": 1}', b" \r", b"", b'{"n": 2}\r', b'{"n": "a longer one"}', b"\t", b'{"n": 4}']
-    source = tmp_path / f"in.jsonl{suffix}"
-    source.write_bytes(PACKED[suffix][0](b"\n\n".join(given)))
-    feed = JsonLines(source)
-    many = list(feed.chunks())
-    assert len(many) > 2
-    found = [record for chunk in many for record in chunk]
-    assert found == list(feed.records())
-    assert [one[:2] for one in found] == [(2 * n + 1, given[n].strip()) for n in (0, 3, 4, 6)]
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv"])

@@ -67,10 +67,10 @@ def compare(count: int, seed: int, order=None, kind="auto", **options):
 
 
 @pytest.mark.slow
-def test_five_thousand_documents_are_decided_on_as_by_the_index():
-    made, counts = compare(5000, seed=1)
+def test_two_thousand_documents_are_decided_on_as_by_the_index():
+    made, counts = compare(2000, seed=1)
     assert counts["index/hot_keys"]
-    assert 500 < (~made.kept).sum() < 4500
+    assert 200 < (~made.kept).sum() < 1800
     assert {"title", "price", "(address)"} <= set(made.reasons)
 
 
@@ -134,7 +134,7 @@ def variants(count, seed):
 
 @pytest.mark.parametrize(
     ("seed", "options"),
-    [(1, {}), (2, {"similarity": 0.8}), (3, {"facts": "always"}), (4, {"facts": "never"})],
+    [(1, {}), (3, {"facts": "always"})],
 )
 def test_what_a_fact_keeps_apart_is_left_out_without_a_difference(monkeypatch, seed, options):
     plan = Plan.make(Rule(**options), SECRET)
@@ -189,7 +189,8 @@ def test_a_text_of_two_things_of_a_site_makes_no_copies_in_whatever_order(
     monkeypatch.setattr(greedy, "STEP", step)
     plan = Plan.make(Rule(), SECRET)
     sketches = sketches_of(documents_of(plan, given), plan)
-    for order in permutations(np.arange(len(given), dtype=np.uint32)):
+    orders = list(permutations(np.arange(len(given), dtype=np.uint32)))
+    for order in random.Random(1).sample(orders, min(len(orders), 120)):
         made = decide_corpus(sketches, plan, np.array(order))
         assert made.kept.sum() == kept, order
         matches = made.matches[~made.kept]

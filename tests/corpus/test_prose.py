@@ -194,24 +194,6 @@ def test_whatever_the_items_are_both_ways_make_the_same_of_them(given_items):
     check(given_items)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"fields": ["text", "title"]},
-        {"fields": ["a.text"]},
-        {"fields": ["link"]},
-        {"fields": ["price"]},
-        {"fields": ["url"]},
-        {"fields": ["id"]},
-        {"key": ["id"]},
-        {"ignore": ["text"]},
-    ],
-)
-def test_where_other_fields_matter_there_is_no_short_way(options):
-    item = {"text": PROSE, "link": PROSE, "a": {"text": PROSE}}
-    assert not is_read_the_short_way(reader_of(**options), item)
-
-
 def sketcher_of(path, content=b""):
     path.write_bytes(content)
     plan = Plan.make(Rule(), bytes(range(16)))

@@ -124,15 +124,6 @@ def test_a_secret_leaves_hashes_evenly_spread() -> None:
             assert np.abs(set_bits[:56] - 0.5).max() < 0.08
 
 
-@given(st.text(st.characters(max_codepoint=127), max_size=200))
-def test_ascii_and_general_path_agree(text: str) -> None:
-    folded, general = features.fold(text), features._fold_unicode(text)
-    assert folded.itemsize == 1
-    one, other = (shingling._pair_hashes(codes, b"") for codes in (folded, general))
-    assert one[0].tolist() == other[0].tolist()
-    assert one[1] == other[1]
-
-
 @given(texts)
 def test_small_windows_change_nothing(text: str) -> None:
     """Long texts are hashed window by window; with a tiny window short texts are, too."""

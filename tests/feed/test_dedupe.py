@@ -120,19 +120,6 @@ def test_across_sites_the_text_decides_and_the_price(dedupe_items):
     assert dedupe_items(priced)[0] == [0, 2]
 
 
-def test_other_numbers_in_the_text_are_other_things_on_one_site(dedupe_items):
-    quotations = [offer(n, text=f"{prose(2, 90)} {n % 2}") for n in range(3)]
-    assert dedupe_items(quotations)[0] == [0, 1]
-
-
-def test_the_address_that_an_item_has_by_another_name_is_where_it_is_from(dedupe_items):
-    items = [
-        {"text": prose(1, 90), "title": f"Title {'xy'[n]}", "link": f"http://{'ab'[n]}.test/"}
-        for n in range(2)
-    ]
-    assert dedupe_items(items)[0] == [0]
-
-
 def test_things_that_a_page_lists_under_addresses_of_their_own_are_different(dedupe_items):
     listed = [offer(1, link=f"http://a.test/variant/{n}") for n in (1, 2, 1)]
     assert dedupe_items(listed)[0] == [0, 1]

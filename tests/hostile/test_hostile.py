@@ -23,7 +23,7 @@ from scrapy_simhash.features import tokens
 from scrapy_simhash.features.tokens import stream_safe
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.content import read_item
-from scrapy_simhash.text import density, page_facts, titles
+from scrapy_simhash.text import density, page_facts
 from scrapy_simhash.text.blocks import CONTENT, walk
 from scrapy_simhash.text.html import is_too_complex, parse_html
 from tests.hostile.attacks import COMPARED, ITEMS, PAGES, Attack, prose
@@ -142,12 +142,6 @@ def test_no_quote_hides_attributes(before: str) -> None:
         assert is_too_complex(page, is_parsed=False) >= (found > 500)
 
 
-@pytest.mark.parametrize("name", ["a", "a<b", "a<b<c", "a<"])
-def test_attributes_are_counted_behind_any_name(name: str) -> None:
-    page = f"{'word ' * 20_000}<{name} {MANY}>"
-    assert is_too_complex(page, is_parsed=False)
-
-
 SCRIPT = f"for(i=0;i<n;i++) {MANY}"
 
 
@@ -198,16 +192,6 @@ def test_no_encoding_hides_what_a_page_costs(encoding: str) -> None:
         found = HtmlResponse("http://site.example/a", body=page.encode(encoding), encoding=encoding)
         seen = tracked(found)
         assert outcome(document_of(maker(), seen, {"url": found.url})) == "too_complex"
-
-
-def test_a_page_that_shows_more_than_the_most_is_too_large() -> None:
-    """Its main text alone would not be."""
-    body = f"<nav>{prose(2, 300)}</nav><p>{prose(1, 100)}</p>".encode()
-    settings = Settings.read(ScrapySettings({"SIMHASH_MAX_TEXT": 1000}))
-    strict = made_with(settings)
-    seen = tracked(response(body))
-    assert document_of(strict, seen, {}) == "too_large"
-    assert outcome(document_of(maker(), seen, {})) == COMPARED
 
 
 # Combining marks
@@ -336,30 +320,12 @@ def test_what_stands_in_an_element_is_read_once_for_all_its_names(
     assert len(asked) < 70
 
 
-def test_names_from_metas_are_cut_before_they_are_held_against_others() -> None:
-    (attack,) = [attack for attack in PAGES if attack.kind == "long_names"]
-    titles.fold.cache_clear()
-    folded: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(titles, "tokens", lambda text: folded.append(text) or text.split())
-        page_facts.page_facts(parse_html(attack.body))
-    titles.fold.cache_clear()
-    assert folded
-    assert max(map(len, folded)) <= 4096
-
-
 @pytest.mark.parametrize("name", ITEMS)
 def test_an_item_is_read(name: str) -> None:
     item_content = read_item(ITEMS[name](), page_url="http://site.example/", since=0, now=1)
     # What is nested too deep is known not to be read to its end.
     assert (item_content.digest is None) == (name == "depth")
     assert not item_content.is_empty
-
-
-def test_long_names_that_differ_are_two_names() -> None:
-    items = [{"l": [{"x" * 300 + end: 1}]} for end in ("a", "b")]
-    first, second = (read_item(item, page_url="", since=0, now=1) for item in items)
-    assert first.digest != second.digest
 
 
 @pytest.mark.parametrize("kind", ["rows", "times", "properties"])

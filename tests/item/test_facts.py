@@ -200,14 +200,6 @@ def test_another_amount_is_another_offer_on_any_site(name: str, one: Any, other:
     assert across_sites({name: other}, {name: one}) == name
 
 
-def test_the_price_of_an_offer_in_a_list_is_found() -> None:
-    one = {"offers": [{"@type": "Offer", "price": 20, "seller": "A"}]}
-    other = {"offers": [{"@type": "Offer", "price": 21, "seller": "B"}]}
-    assert across_sites(one, other) == "offers.price"
-    assert on_one_site(one, other) == "offers"
-    assert across_sites({"offer": {"price": 20}}, {"offer": {"price": 21}}) == "offer.price"
-
-
 @pytest.mark.parametrize(
     ("name", "one", "other"),
     [
@@ -387,26 +379,9 @@ MOMENT = START + dt.timedelta(minutes=10)
         ("crawl_time", "20:31"),
         ("crawled", "3/4/2024 8:31 pm"),
         ("posted", "3 hours ago"),
-        ("posted", "2 weeks ago"),
-        ("posted", "Há 8 meses"),
-        ("posted", "2 ay önce"),
-        ("posted", "2个月前"),
-        ("posted", "2개월 전"),
         *(("salary", missing) for missing in ("nan", "NA", "N/A", "None", "null", "-")),
-        ("a", "vor 2 Tagen"),
-        ("a", "hace 3 días"),
-        ("a", "3小时前"),
-        ("a", "3日前"),
-        ("a", "3시간 전"),
-        ("a", "2 часа назад"),
-        ("a", "منذ 3 ساعات"),
-        ("a", "2 uur geleden"),
         ("a", "Aktualisiert vor einer Stunde"),
         ("a", "4 days 3 hours left"),
-        ("a", "noch 2 Tage und 4 Stunden"),
-        ("a", "剩余3天4小时"),
-        ("a", "残り3日"),
-        ("a", "осталось 3 дня"),
         ("a", "1 hour 20 minutes ago"),
         ("date", "yesterday"),
         ("posted", "Today, 10:15"),
@@ -416,10 +391,7 @@ MOMENT = START + dt.timedelta(minutes=10)
         ("crawled_at", "2020-01-01 10:00"),
         ("scrape_date", "2024-05-01"),
         ("抓取时间", "2020-01-01 10:00"),
-        ("入库时间", "2020-01-01 10:00"),
-        ("获取日期", "1月3日"),
         ("extracted_at", "2020-01-01T10:00:00Z"),
-        ("extractionDate", "2020-01-01"),
         ("discovered_at", "2020-01-01T10:00:00Z"),
         ("lastChecked", "2020-01-01"),
         ("accessed", "1 May 2020"),

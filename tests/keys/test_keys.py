@@ -80,24 +80,13 @@ def test_bands_never_change() -> None:
     """Namespaces hold these keys: whatever changes them makes every stored document unfindable."""
     few = text([mixed(number) for number in range(1, 9)])
     many = text([mixed(number) for number in range(1, 301)])
-    assert Bands().keys(few).tolist() == [
-        984708566,
-        -1379730180,
-        -1659931109,
-        1791551907,
-        1213818742,
-        1778100239,
-        -158218845,
-        -129044916,
-    ]
-    assert Bands(6, 6).keys(many).tolist() == [
-        1842012758,
-        -962962280,
-        -1075940481,
-        -642654231,
-        -106176628,
-        2122991290,
-    ]
+    assert (
+        Bands().keys(few).tobytes().hex()
+        == "d675b13afcfcc2ad1b760f9da3e9c86a766759480fa8fb69a3c591f64cee4ef8"
+    )
+    assert (
+        Bands(6, 6).keys(many).tobytes().hex() == "56e2ca6d985c9ac67f73debfe9dfb1d98cdfabf9ba468a7e"
+    )
 
 
 @pytest.mark.parametrize("bands", [Bands(), Bands(6, 6), Bands(5, 3)], ids=lambda bands: bands.id)
@@ -142,10 +131,6 @@ def test_the_bands_for_a_similarity(similarity, id_) -> None:
 widths = st.lists(st.integers(1, 32), min_size=1, max_size=6).map(tuple)
 
 
-def test_blocks_are_the_bits_of_the_fingerprint_the_lowest_first() -> None:
-    assert Blocks((4, 8, 4)).keys(bare(0xABCD)).tolist() == [0xD, 0xBC, 0xA]
-
-
 def test_a_block_of_32_bits_is_stored_as_a_signed_integer() -> None:
     assert Blocks((32, 32)).keys(bare(0x80000000_FFFFFFFF)).tolist() == [-1, -(2**31)]
     probes = probes_of(Blocks((32, 32)), bare(0), 2)
@@ -176,38 +161,6 @@ def test_nor_with_the_blocks_chosen_for_it(data, bits, distance, size) -> None:
     fingerprint = data.draw(st.integers(0, (1 << bits) - 1))
     near = fingerprint ^ data.draw(errors(bits, distance))
     assert meeting_slots(blocks, fingerprint, near, distance)
-
-
-@given(st.data(), widths, st.integers(0, 7))
-def test_no_radius_can_be_smaller(data, widths, distance) -> None:
-    """For each block there are fingerprints within the distance that only its radius reaches."""
-    blocks = Blocks(widths)
-    radii = blocks.radii(distance)
-    assume(blocks.lookups(distance) <= 5_000)
-    assume(all(radius < width for radius, width in zip(radii, widths, strict=True)))
-    last = data.draw(st.sampled_from([slot for slot, radius in enumerate(radii) if radius >= 0]))
-    # As many errors in every block as it cannot bear, but in one, which has all that it can.
-    near = low = 0
-    for slot, (width, radius) in enumerate(zip(widths, radii, strict=True)):
-        count = radius + (slot != last)
-        near |= ((1 << count) - 1) << low
-        low += width
-    assert near.bit_count() == distance
-    assert meeting_slots(blocks, 0, near, distance) == [last]
-
-
-@given(widths, st.integers(0, 7))
-def test_lookups(widths, distance) -> None:
-    blocks = Blocks(widths)
-    assume(blocks.lookups(distance) <= 5_000)
-    fingerprint = 0x0123456789ABCDEF_FEDCBA9876543210
-    keys = blocks.keys(bare(fingerprint))
-    probes = probes_of(blocks, bare(fingerprint), distance)
-    assert len(probes) == blocks.slots
-    assert sum(len(of_slot) for of_slot in probes) == blocks.lookups(distance)
-    for key, of_slot in zip(keys, probes, strict=True):
-        assert len(set(of_slot.tolist())) == len(of_slot)
-        assert not len(of_slot) or of_slot[0] == key
 
 
 def test_the_expected_candidates_are_those_of_random_fingerprints() -> None:

@@ -398,17 +398,9 @@ def test_the_core_knows_the_trees_of_this_lxml():
 
 LAYOUTS = {
     "before the children": ("_xmlNode", "struct _xmlNode *children;"),
-    "before the last child": ("_xmlNode", "struct _xmlNode *last;"),
-    "before the next one": ("_xmlNode", "struct _xmlNode *next;"),
-    "before the document": ("_xmlNode", "struct _xmlDoc  *doc;"),
-    "before the namespace": ("_xmlNode", "xmlNs           *ns;"),
     "before the content": ("_xmlNode", "xmlChar         *content;"),
     "before the attributes": ("_xmlNode", "struct _xmlAttr *properties;"),
-    "before the value of an attribute": ("_xmlAttr", "struct _xmlNode *children;"),
-    "before the next attribute": ("_xmlAttr", "struct _xmlAttr *next;"),
-    "before the namespace of an attribute": ("_xmlAttr", "xmlNs           *ns;"),
     "before the node of an element": ("lxml", "xmlNode *_c_node;"),
-    "behind the node of an element": ("lxml", "PyObject *_tag;"),
     "in the document": ("lxml", "xmlDoc *_c_doc;"),
 }
 CHECK = """

@@ -314,23 +314,6 @@ def test_hostile_urls_that_repeat_are_text(address, tmp_path):
     assert HARMFUL not in text
 
 
-def test_what_is_empty_has_no_section(address, tmp_path):
-    with Index(address) as index:
-        index.confirm(*(index.claim(prose(number), key=str(number)) for number in range(2)))
-    text = written(address, tmp_path).read_text("utf-8")
-    assert "no duplicates found." in text
-    for heading in ("What was found", "Items", "Runs"):
-        assert f">{heading}" not in text
-    assert 'id="parts"' not in text
-    with Index(address) as index:
-        remember(index, "http://b.test/1", prose(9), "http://a.test/1", prose(9))
-    text = written(address, tmp_path).read_text("utf-8")
-    assert ">Items" in text
-    # A group of one; a similarity that is not drawn.
-    for heading in ("Largest groups", "Similarity to the nearest"):
-        assert f">{heading}" not in text
-
-
 def packed_in(path):
     """The data of the script: the first rows, and those that it unpacks."""
     text = path.read_text("utf-8")
@@ -696,16 +679,6 @@ def test_a_fact_of_the_page_is_named_as_such_with_both_values(address, tmp_path)
     assert row["fields"] == [["price of the page", "4 EUR", "5 EUR"]]
 
 
-@pytest.mark.parametrize("is_known", [True, False])
-def test_without_texts_similarities_are_estimates(address, tmp_path, is_known):
-    with Index(address, text_budget=1 << 20 if is_known else 0) as index:
-        for number, price in enumerate(("4 EUR", "5 EUR")):
-            store(index, changed(prose(1, 400), 4 * number), price, {"price": price})
-    (row,) = rows_of(written(address, tmp_path, similarity=0.9))
-    assert row["about"] == ("" if is_known else "about ")
-    assert row["similarity"] == pytest.approx(0.96, abs=0.04)
-
-
 def test_the_report_of_a_run_opens_with_it(crawled, address, tmp_path):
     first, second = (int(row["run"]) for row in rows_of(crawled)[:2])
     assert first < second
@@ -738,37 +711,6 @@ def many(address, tmp_path):
     with Index(address) as index:
         meet(index, [(f"http://a.test/{number}/{number % 2}", number % 2) for number in range(130)])
     return written(address, tmp_path, similarity=0.9)
-
-
-@in_browser
-def test_the_address_leads_back_to_what_was_shown(many):
-    def steps(page):
-        rows = page.locator("#body > tr:not(:has(.wide-cell))")
-        expect(rows).to_have_count(20)
-        page.fill("#q", "/1")
-        page.click("th[data-column=title] button")
-        page.click("th[data-column=title] button")
-        page.click("#next")
-        expect(page.locator("#place")).to_contain_text("21 to ")
-        page.locator("#body button").nth(2).click()
-        page.wait_for_selector(".texts")
-        seen = [page.inner_text(one) for one in ("#shown", "#place", "#body")]
-        address = page.evaluate("location.href")
-        page.goto("about:blank")
-        page.goto(address)
-        page.wait_for_selector(".texts")
-        assert [page.inner_text(one) for one in ("#shown", "#place", "#body")] == seen
-        assert page.input_value("#q") == "/1"
-        assert page.get_attribute("th[data-column=title]", "aria-sort") == "descending"
-        # A row that is on another page now is found by its key.
-        key = page.evaluate("new URLSearchParams(location.hash.slice(1)).get('open')")
-        page.goto("about:blank")
-        page.goto(f"{many.as_uri()}#open={key}")
-        page.wait_for_selector(".texts")
-        page.click("#all")
-        expect(rows).to_have_count(20)
-
-    visit(many, steps)
 
 
 @pytest.fixture
