@@ -3,6 +3,8 @@ from __future__ import annotations
 import tracemalloc
 import unicodedata
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 
 import fold_table
@@ -18,6 +20,15 @@ from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.simhash.measure import jaccard
 
 MASK = (1 << 64) - 1
+
+
+@contextmanager
+def window(size: int) -> Iterator[None]:
+    """A small one; the tables of powers are made with the full one."""
+    shingling._powers(shingling._PUBLIC.base)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shingling, "_WINDOW", size)
+        yield
 
 
 def reference_tokens(text: str) -> list[list[int]]:
@@ -129,15 +140,14 @@ def test_small_windows_change_nothing(text: str) -> None:
     """Long texts are hashed window by window; with a tiny window short texts are, too."""
     whole = shingles(text).tolist()
     longest = max((len(token) for token in reference_tokens(text)), default=0)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shingling, "_WINDOW", max(1, longest))
+    with window(max(1, longest)):
         assert shingles(text).tolist() == whole
 
 
-def test_token_longer_than_the_window_counts_up_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shingling, "_WINDOW", 8)
-    assert shingles("a" * 20 + " b c").tolist() == shingles("a" * 8 + " b c").tolist()
-    assert shingles("b c " + "a" * 20).tolist() == shingles("b c " + "a" * 9).tolist()
+def test_token_longer_than_the_window_counts_up_to_it() -> None:
+    with window(8):
+        assert shingles("a" * 20 + " b c").tolist() == shingles("a" * 8 + " b c").tolist()
+        assert shingles("b c " + "a" * 20).tolist() == shingles("b c " + "a" * 9).tolist()
 
 
 words = st.sampled_from(["a", "b", "A", "ab", "aaaa", "aaab", "海", "ก", "กา", "★", "-", "\u00ad"])
@@ -152,8 +162,7 @@ def test_texts_have_equal_digests_if_and_only_if_their_tokens_are_equal(one, oth
         [f"{both[0]} {both[1]}", f"{both[1]} {both[0]}"],
         [both[0], both[0].upper()],
     ):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(shingling, "_WINDOW", 2)
+        with window(2):
             digests = [shingling.shingles_and_digest(text)[1] for text in part]
         first, second = (reference_tokens(text) for text in part)
         assert (digests[0] == digests[1]) == (first == second)
