@@ -50,42 +50,6 @@ def test_pages_of_one_group_say_the_same_and_others_do_not(pages) -> None:
             assert similarity < 0.5, (a.url, b.url)
 
 
-def test_nothing_changes_later_but_a_few_prices() -> None:
-    from website.catalogue import catalogue, manifest
-
-    before, after = catalogue(), catalogue(later=True)
-    assert [page.url for page in before] == [page.url for page in after]
-    changed = [page for page, old in zip(after, before, strict=True) if page.things != old.things]
-    assert manifest(before)["changed"] == []
-    assert manifest(after)["changed"] == sorted(page.things[0].group for page in changed)
-    assert {page.kind for page in changed} == {"offer"}
-
-
-def test_site_is_the_same_in_every_process() -> None:
-    """Neither the hash seed of the process nor the order of the requests shows in a page."""
-    program = (
-        "import sys, hashlib; sys.path.insert(0, sys.argv[1])\n"
-        "from website.server import Site\n"
-        "site = Site()\n"
-        "pages = sorted(site.pages, key=lambda page: hash(page.url))\n"
-        "digests = {page.url: hashlib.sha256(site.answer(page.url)[2]).hexdigest()"
-        " for page in pages}\n"
-        "print(sorted(digests.items()))\n"
-    )
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-c", program, EXAMPLE],
-            env={"PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-            timeout=60,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert outputs[0] == outputs[1]
-    assert outputs[0].count(b"/story/") > 200
-
-
 def test_score_counts_what_is_kept_twice_and_what_is_lost() -> None:
     from demo import score
 

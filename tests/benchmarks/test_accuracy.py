@@ -12,12 +12,6 @@ import pytest
 
 from benchmarks import accuracy
 from benchmarks.accuracy_parts.short import measure_class
-from benchmarks.accuracy_parts.sites import (
-    Truth,
-    count_drops,
-    read_site,
-    visits_of_site,
-)
 from benchmarks.accuracy_parts.visits import HALVES, Judged, Tally, Visit, tally
 from benchmarks.accuracy_parts.wording import Writer
 
@@ -56,40 +50,6 @@ class TestTally:
         assert tally(visits, judged, ()) == {
             (): Tally(copies=3, found=1, visits=6, wrong=2, things=3, lost=1)
         }
-
-
-class TestSites:
-    @pytest.fixture
-    def versions(self, tmp_path: Path) -> list[tuple[str, list]]:
-        """Four pages, of which one changes, one goes and one comes."""
-        menu = "<ul><li><a href='/a.html'>All pages</a></ul>"
-        versions = []
-        for version, texts in (
-            ("1", {"a": 0, "b": 1, "c": 2, "d": 3}),
-            ("2", {"a": 0, "b": 1, "c": 4, "e": 5}),
-        ):
-            folder = tmp_path / version
-            folder.mkdir()
-            for name, number in texts.items():
-                paragraphs = "".join(f"<p>{text}</p>" for text in ARTICLES[number])
-                page = f"<title>{name}</title>{menu}<main>{paragraphs}</main>"
-                (folder / f"{name}.html").write_text(page)
-            (folder / "empty.html").write_text("<main></main>")
-            versions.append((version, list(read_site(folder, "//main"))))
-        return versions
-
-    def test_what_is_lost_and_what_is_found(self, versions: list[tuple[str, list]]) -> None:
-        visits = visits_of_site("manual", versions)[:8]
-        judged = [Judged(None)] * 4 + [Judged(0), Judged(None, "title"), Judged(2), Judged(None)]
-        drops = count_drops(visits, judged, Truth.of(visits), HALVES)
-        assert drops.copies == 2
-        assert drops.found == 1
-        assert drops.drops == 2
-        assert drops.lost == 1  # c of the second version against that of the first
-        assert drops.grey == 0
-        assert drops.differs == {"title": 1}
-        by_half = [count_drops(visits, judged, Truth.of(visits), [half]) for half in HALVES]
-        assert sum(part.pages for part in by_half) == drops.pages == 8
 
 
 def test_every_part_is_measured(

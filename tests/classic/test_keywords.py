@@ -43,16 +43,6 @@ def test_tokenizers(tokenizer: object, expected: list[str]) -> None:
     assert Keywords(tokenizer=tokenizer, stop_words=None).extract(text).tokens == expected  # type: ignore[arg-type]
 
 
-def by_comma(text: str) -> list[str]:
-    return text.split(",")
-
-
-def test_tokenizer_from_an_import_path() -> None:
-    extractor = Keywords(tokenizer=f"{__name__}:by_comma", stop_words=None)
-    assert extractor.extract("a b,c").tokens == ["a b", "c"]
-    assert f"tokenizer={__name__}:by_comma " in extractor.id
-
-
 @pytest.mark.parametrize("weights", ["tfidf", "pos"])
 @pytest.mark.parametrize("tokenizer", ["jieba", "rjieba"])
 def test_text_without_a_mark_is_cut_by_the_dictionary(tokenizer: str, weights: str) -> None:
@@ -234,14 +224,6 @@ def test_wrong_option_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         load_scheme("keywords", options)
-
-
-@pytest.mark.parametrize("content", ["cat\n", "cat x\n", "cat nan\n", ""])
-def test_wrong_idf_file_is_refused(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "idf.txt"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"idf: .*idf\.txt"):
-        Keywords(idf=path)
 
 
 @pytest.mark.parametrize("option", ["stop_words", "user_dictionary", "idf"])

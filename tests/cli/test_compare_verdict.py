@@ -10,8 +10,6 @@ import pytest
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 
-NUMBERS = "one two three four five six seven"
-
 
 @pytest.fixture
 def compare(call, tmp_path):
@@ -26,30 +24,6 @@ def compare(call, tmp_path):
         return json.loads(out)
 
     return compare
-
-
-FINE = f"{NUMBERS} eight nine ten"
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "given", "which"),
-    [
-        (FINE, NUMBERS, {}, "B"),
-        (FINE, FINE, {"SIMHASH_MIN_FEATURES": 10}, "A"),
-        (NUMBERS, f"{NUMBERS} eight", {"SIMHASH_MAX_TEXT": 35, "SIMHASH_MIN_FEATURES": 1}, "B"),
-        ("", FINE, {}, "A"),
-        (FINE, "<p>a b" * 110_000, {}, "B"),
-        (FINE, "<p>" + "a" * (5 << 20), {}, "B"),
-        (FINE, f"<nav>{NUMBERS}</nav><p>{NUMBERS} eight", {"SIMHASH_MAX_TEXT": 60}, "B"),
-    ],
-    ids=["features", "more features", "characters", "nothing", "tags", "bytes", "page's text"],
-)
-def test_what_a_crawl_does_not_look_at_is_not_compared(compare, a, b, given, which) -> None:
-    result = compare(a, b, **given)
-    assert result["verdict"] == (
-        f"not compared: the main text of {which} is missing, too short, too long or a footer"
-    )
-    assert (result["distance"], result["similarity"], result["difference"]) == (None, None, [])
 
 
 @pytest.mark.parametrize("changes", range(5))

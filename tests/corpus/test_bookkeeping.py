@@ -163,16 +163,8 @@ def test_a_feed_that_is_sorted_by_its_own_dates_keeps_them(find, items):
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "createdAt",
-            "created",
-            "inserted_at",
-            "added_at",
-            "date_added",
-            "saved_at",
-            "ts",
-            "run_at",
-        ),
+        *("createdAt", "created", "inserted_at", "added_at", "date_added", "saved_at", "ts"),
+        *("run_at",),
         *("collected_at", "import_date", "first_seen", "record_time", "request_time", "timestamp"),
         *("snapshotDate", "load_ts", "创建时间", "登録日時", "erstellt_am", "fecha_creacion"),
     ],

@@ -18,7 +18,7 @@ from unittest.mock import Mock
 
 import psutil
 import pytest
-from corpora import feed_of, items, jsonl
+from corpora import archive, feed_of, items, jsonl, record
 from loopback import article, prose
 from stored import changed
 
@@ -86,28 +86,14 @@ def test_a_table_in_parquet(call, tmp_path):
     assert pq.read_table(dropped).num_rows == 10
 
 
-def response(url, page, status="200 OK"):
-    http = f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\n\r\n".encode() + page
-    return record("response", url, "application/http; msgtype=response", http)
-
-
-def record(kind, url, type_, content):
-    head = (
-        f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n"
-        f"WARC-Date: 2030-01-31T00:00:00Z\r\nWARC-Record-ID: <urn:x:{abs(hash((kind, url)))}>\r\n"
-        f"Content-Type: {type_}\r\nContent-Length: {len(content)}\r\n\r\n"
-    )
-    return head.encode() + content + b"\r\n\r\n"
-
-
 @pytest.mark.parametrize("suffix", [".warc", ".warc.gz"])
 def test_an_archive_keeps_its_records_to_the_byte(call, tmp_path, suffix):
     pytest.importorskip("fastwarc")
     pack = gzip.compress if suffix.endswith("gz") else bytes
     info = pack(record("warcinfo", "", "application/warc-fields", b"software: x\r\n"))
     urls = [f"http://{site}.test/{number}" for number in range(4) for site in "ab"]
-    pages = [pack(response(url, article(url[-1]))) for url in urls]
-    error = pack(response("http://a.test/gone", article("1"), "404 Not Found"))
+    pages = [pack(archive((url, article(url[-1])))) for url in urls]
+    error = pack(archive(("http://a.test/gone", article("1")), status="404 Not Found"))
     request = pack(
         record("request", urls[0], "application/http; msgtype=request", b"GET /\r\n\r\n")
     )
@@ -123,7 +109,7 @@ def test_an_archive_keeps_its_records_to_the_byte(call, tmp_path, suffix):
 @pytest.mark.parametrize(("prefer", "kept"), [("canonical,shortest-url", 1), ("earliest", 0)])
 def test_of_an_archive_the_preferred_page_is_kept(call, tmp_path, prefer, kept):
     pytest.importorskip("fastwarc")
-    pages = [response(url, article("1")) for url in ("http://a.test/long", "http://b.test/")]
+    pages = [archive((url, article("1"))) for url in ("http://a.test/long", "http://b.test/")]
     source, output = tmp_path / "in.warc", tmp_path / "out.warc"
     source.write_bytes(b"".join(pages))
     code, _, err = call("dedupe", source, "-o", output, "--prefer", prefer)
@@ -136,7 +122,7 @@ def test_an_archive_that_is_cut_off_is_refused(call, tmp_path, suffix):
     """Wherever it is cut but between two records, or in the blank lines behind the last one."""
     pytest.importorskip("fastwarc")
     pack = gzip.compress if suffix.endswith("gz") else bytes
-    records = [pack(response(f"http://a.test/{n}", article(str(n)))) for n in range(3)]
+    records = [pack(archive((f"http://a.test/{n}", article(str(n))))) for n in range(3)]
     whole, last = b"".join(records), len(records[-1])
     source, output = (tmp_path / f"{name}{suffix}" for name in ("in", "out"))
     for cut in (8, 9, 30, last // 2, last - 100, last - 30, last - 15, last - 3):
@@ -157,7 +143,7 @@ def test_an_archive_that_is_compressed_as_a_whole_is_refused(call, tmp_path):
     pytest.importorskip("fastwarc")
     source = tmp_path / "in.warc.gz"
     urls = [f"http://a.test/{number}" for number in range(3)]
-    source.write_bytes(gzip.compress(b"".join(response(url, article(url)) for url in urls)))
+    source.write_bytes(gzip.compress(b"".join(archive((url, article(url))) for url in urls)))
     code, _, err = call("dedupe", source, "-o", tmp_path / "out.warc.gz")
     assert code == 2
     assert "record by record" in err

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from corpora import archive
 
 from scrapy_simhash.feed import source
 
@@ -19,15 +20,6 @@ MEBIBYTE = 1 << 20
 
 def zipped(start: bytes, part: bytes, size: int, end: bytes = b"\n", pack=gzip.compress) -> bytes:
     return pack(start + part * (size // len(part)) + end)
-
-
-def archive(body: bytes) -> bytes:
-    http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + body
-    head = (
-        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/\r\n"
-        f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(http)}\r\n\r\n"
-    )
-    return gzip.compress(head.encode() + http + b"\r\n\r\n")
 
 
 BOMBS = {
@@ -49,7 +41,9 @@ BOMBS = {
     "cells.csv.gz": lambda path, n: path.write_bytes(zipped(b"a,b\n", b",", n)),
     "wide.csv.gz": lambda path, n: path.write_bytes(zipped("a,b\n😀".encode(), b"x", n)),
     "open.csv.gz": lambda path, n: path.write_bytes(zipped(b'a,b\n"', b"x\n", n)),
-    "page.warc.gz": lambda path, n: path.write_bytes(archive(b"<p>a " * (n // 5))),
+    "page.warc.gz": lambda path, n: path.write_bytes(
+        gzip.compress(archive(("http://a.test/", b"<p>a " * (n // 5))))
+    ),
 }
 # A page that is too large is kept without a check.
 CODES = {"page.warc.gz": 0}

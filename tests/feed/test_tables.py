@@ -9,7 +9,7 @@ import json
 import sys
 
 import pytest
-from corpora import feed_of, jsonl
+from corpora import archive, feed_of, jsonl
 from loopback import prose
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
@@ -81,13 +81,7 @@ def test_any_format_in_any_format_out(call, tmp_path, given, output):
 def test_an_archive_becomes_items(call, tmp_path):
     pytest.importorskip("fastwarc")
     page = f"<title>é</title><p>{prose(1, 90)}".encode()
-    http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + page
-    head = (
-        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/\r\n"
-        "Content-Type: application/http; msgtype=response\r\n"
-        f"Content-Length: {len(http)}\r\n\r\n"
-    )
-    (tmp_path / "in.warc").write_bytes(head.encode() + http + b"\r\n\r\n")
+    (tmp_path / "in.warc").write_bytes(archive(("http://a.test/", page)))
     assert call("dedupe", tmp_path / "in.warc", "-o", tmp_path / "out.jsonl")[0] == 0
     item = json.loads((tmp_path / "out.jsonl").read_bytes())
     assert item == {"url": "http://a.test/", "html": page.decode()}

@@ -14,7 +14,7 @@ from item_kinds import kinds_of
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
 from scrapy_simhash.item.evidence import Relation
-from scrapy_simhash.item.facts import MAX_FIELDS, RECORD_SIZE, Facts, conflict
+from scrapy_simhash.item.facts import conflict
 from scrapy_simhash.item.prose import MIN_PROSE
 
 SINCE = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC).timestamp()
@@ -36,24 +36,6 @@ def read(item: Any, page_url: str = PAGE, **options: Any) -> ItemContent:
 
 def names(one: ItemContent) -> list[str]:
     return sorted(one.facts.names.values())
-
-
-plain = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text()
-    | st.binary()
-    | st.datetimes(timezones=st.timezones() | st.none())
-    | st.decimals()
-    | st.sampled_from([PAGE, "https://a.example/2", PROSE, "<p><b>x</b></p>", "[::", "//["])
-    | st.from_regex(r"[€$£]?\d{1,4}[.,]\d\d( EUR)?", fullmatch=True),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner, inner),
-    max_leaves=12,
-)
-NAMES = ["url", "title", "link", "body", "price", "lang", "date", "offers"]
-items = st.dictionaries(st.sampled_from(NAMES) | st.text(), plain)
 
 
 # The text
@@ -431,34 +413,6 @@ def test_every_kind_of_item_has_the_content_of_a_dict(kind: type[Any]) -> None:
     nested = read({"a": kind(**fields)})
     assert nested.text == PROSE
     assert names(nested) == ["a.price", "a.title"]
-
-
-@given(
-    items, st.none() | st.lists(st.sampled_from(["url", "title", "a"])), st.sampled_from(Relation)
-)
-def test_any_item_has_the_same_content_twice_and_no_conflict_with_itself(
-    item: dict[str, Any], chosen: list[str] | None, relation: Relation
-) -> None:
-    one, other = (read(item, fields=chosen, key=chosen) for _ in range(2))
-    assert one == other
-    assert one.digest is not None
-    assert conflict(one.facts, other.facts, SAME_SITE | {relation}) is None
-
-
-@given(items)
-def test_facts_come_back_from_their_bytes(item: dict[str, Any]) -> None:
-    once = read(item).facts
-    packed = once.packed()
-    assert len(packed) == RECORD_SIZE * len(once.records) <= RECORD_SIZE * MAX_FIELDS
-    assert Facts.unpack(packed) == once
-    assert conflict(once, Facts.unpack(packed), SAME_SITE) is None
-
-
-@given(items, st.randoms(use_true_random=False))
-def test_the_order_of_fields_does_not_matter(item: dict[str, Any], chance: random.Random) -> None:
-    pairs = chance.sample(list(item.items()), len(item))
-    one, other = read(item), read(dict(pairs))
-    assert (one.text, one.facts, one.digest) == (other.text, other.facts, other.digest)
 
 
 FILE = {"url": "https://a.example/1.pdf", "path": "1.pdf", "checksum": "a1", "status": "cached"}

@@ -14,8 +14,6 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from item_kinds import kinds_of
 from pydantic import SecretStr
 
@@ -179,18 +177,3 @@ def test_the_same_fields_of_very_many_are_read_in_any_order() -> None:
     assert read_fields({**dict.fromkeys(names, 1), names[-1]: 2}) != one
     sets = (read_fields({"a": {*given}}) for given in (names, reversed(names)))
     assert len({repr(fields) for fields in sets}) == 1
-
-
-plain = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
-    lambda inner: (
-        st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner) | st.sets(st.text())
-    ),
-)
-
-
-@given(st.dictionaries(st.text(), plain))
-def test_any_plain_item_is_read_to_its_end(item: dict[str, Any]) -> None:
-    tree, unread = read_fields(item)
-    assert not unread
-    assert tree.keys() == item.keys()

@@ -3,9 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from lxml import etree, html
+from lxml import etree
 
 from scrapy_simhash.text.html import parse_html
 from scrapy_simhash.text.page import load_extractor, page_text
@@ -293,12 +291,6 @@ def test_hostile_page(page: str, text: str) -> None:
     assert page_text(page) == text
 
 
-@given(st.binary() | st.text())
-def test_anything_is_a_page(page: bytes | str) -> None:
-    text = page_text(page)
-    assert text == "\n".join(" ".join(line.split()) for line in text.split("\n"))
-
-
 @pytest.mark.parametrize(
     ("declared", "encoding"),
     [
@@ -316,15 +308,6 @@ def test_encoding(declared: str, encoding: str) -> None:
     sentence = "海上的渡船" if encoding != "iso-2022-jp" else "日本語"
     page = f'<html><head><meta charset="{declared}"></head><body><p>{sentence}</p></body></html>'
     assert page_text(page.encode(encoding)) == sentence
-
-
-def first_heading(root: html.HtmlElement) -> str:
-    return str(root.findtext(".//h1"))
-
-
-@pytest.mark.parametrize("path", [f"{__name__}:first_heading", f"{__name__}.first_heading"])
-def test_extractor_by_import_path(path: str) -> None:
-    assert page_text(news(""), extractor=path) == "Island Post"
 
 
 @pytest.mark.parametrize("name", ["densty", "", "no.such.module", f"{__name__}:nothing", "a:b:c"])
