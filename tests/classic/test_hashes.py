@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from zlib import crc32
+
 import pytest
 
-from scrapy_simhash.classic.hashes import HASHES, fnv1a, load_hash
+from scrapy_simhash.classic.hashes import HASHES, fnv1a, load_hash, lookup2, lookup3
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,12 @@ def test_xxh3_published_value() -> None:
     pytest.importorskip("xxhash")
     _, function = load_hash("xxh3", 64)
     assert function("") == 0x2D06800538D394C2
+
+
+@pytest.mark.parametrize(("function", "expected"), [(lookup2, 0xC3F01604), (lookup3, 0x796E15D1)])
+def test_jenkins_hashes_of_words_of_all_lengths_are_frozen(function, expected: int) -> None:
+    hashes = [function(("abcdefghijklm" * 3)[:length]) for length in range(40)]
+    assert crc32(repr(hashes).encode()) == expected
 
 
 @pytest.mark.parametrize("name", HASHES)

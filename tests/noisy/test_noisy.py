@@ -11,8 +11,6 @@ from benchmarks.noisy.run import (
     Outcome,
     Tally,
     find_kinds,
-    has_copies,
-    main,
     measure,
     report,
 )
@@ -76,19 +74,7 @@ class TestMeasure:
         assert measured.tally == Tally(copies=6, found=6, things=6)
 
 
-class TestWithout:
-    @pytest.mark.parametrize("without", [[], ["--without", "DATE"]])
-    def test_what_a_part_decides_is_seen(self, without, capsys):
-        main(["--kinds", "drupal: calendar", "--spiders", "A", "--things", "4", *without])
-        assert ("lost |" in capsys.readouterr().out) == bool(without)
-
-
 class TestKinds:
-    def test_kinds_without_copies(self):
-        assert has_copies(Kind("twins", twins))
-        alike = [name for name, kind in KINDS.items() if not has_copies(kind)]
-        assert alike == [name for name in KINDS if "all different" in name]
-
     @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
     def test_a_kind_is_the_same_each_time_and_its_pages_have_addresses(self, kind):
         pages = kind.pages(4)
