@@ -216,6 +216,12 @@ def longest_row(text: str) -> int:
     return longest
 
 
+@given(st.integers(0, 70), st.integers(0, 70), st.integers(0, 70))
+def test_a_row_is_cut_wherever_it_stands(before: int, length: int, behind: int) -> None:
+    text = "a" * before + "\u0301" * length + "b" * behind
+    assert stream_safe(text).count(tokens._JOINER) == max(0, (length - 1) // 30)
+
+
 GROWING = [
     *("\ufb2c", "\u0344", "\u0f73", "\u0f75\u0f81", "\uff9e\u0334", "\U0001d161"),
     *("\ufdfa", "\u3316"),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scrapy_simhash import native
 from scrapy_simhash.features import shingles as shingling
 from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.features.shingles import shingles
+from scrapy_simhash.features.shingles import minhash, shingles
 from scrapy_simhash.features.tokens import fold_table, tokens
 from scrapy_simhash.keys import bands as banding
 from scrapy_simhash.keys.bands import Bands
@@ -192,6 +192,13 @@ def test_of_long_tokens_as_much_counts(text, window):
         pure, compiled = both(lambda: Shingles().sketch(text))
     assert pure.shingles.tolist() == compiled.shingles.tolist()
     assert pure.digest == compiled.digest
+
+
+@needs_core
+@given(hashes)
+def test_hashes_have_the_same_sketch(chosen):
+    pure, compiled = both(lambda: minhash(chosen))
+    assert pure == compiled
 
 
 @needs_core
