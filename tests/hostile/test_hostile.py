@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from loopback import PageSpider, crawl, serve
 from lxml import etree
@@ -217,6 +217,8 @@ def longest_row(text: str) -> int:
 
 
 @given(st.integers(0, 70), st.integers(0, 70), st.integers(0, 70))
+@example(0, 31, 0)
+@example(1, 30, 1)
 def test_a_row_is_cut_wherever_it_stands(before: int, length: int, behind: int) -> None:
     text = "a" * before + "\u0301" * length + "b" * behind
     assert stream_safe(text).count(tokens._JOINER) == max(0, (length - 1) // 30)

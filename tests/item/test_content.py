@@ -47,9 +47,12 @@ def test_long_values_are_the_text_and_short_ones_the_facts() -> None:
     assert names(one) == ["price", "title"]
 
 
-@given(st.text(st.sampled_from("ab. 中é\n"), max_size=400))
-def test_prose_is_what_has_enough_shingles(text: str) -> None:
-    assert bool(read({"body": text}).text) == (len(shingles(text)) >= MIN_PROSE)
+@pytest.mark.parametrize("count", [31, 32])
+def test_32_shingles_are_prose_and_31_are_not(count: int) -> None:
+    text = words(count + 1)
+    assert len(shingles(text)) == count
+    one = read({"body": text})
+    assert (one.text, names(one)) == ((text, []) if count == MIN_PROSE else ("", ["body"]))
 
 
 def test_chinese_prose_needs_no_spaces() -> None:
