@@ -70,3 +70,24 @@ def feed_of(count: int):
 
 def jsonl(items):
     return "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in items).encode()
+
+
+def archive(*pages: tuple[str, bytes], status: str = "200 OK") -> bytes:
+    """The records of a WARC file: a response for each URL and page."""
+    return b"".join(
+        record("response", url, "application/http; msgtype=response", head_of(status) + page)
+        for url, page in pages
+    )
+
+
+def head_of(status: str) -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\n\r\n".encode()
+
+
+def record(kind: str, url: str, type_: str, content: bytes) -> bytes:
+    head = (
+        f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n"
+        f"WARC-Date: 2030-01-31T00:00:00Z\r\nWARC-Record-ID: <urn:x:{abs(hash((kind, url)))}>\r\n"
+        f"Content-Type: {type_}\r\nContent-Length: {len(content)}\r\n\r\n"
+    )
+    return head.encode() + content + b"\r\n\r\n"

@@ -119,10 +119,6 @@ def test_figures_of_accuracy_are_results_of_its_benchmarks():
     assert figures - set(re.findall(NUMBER, results)) == set()
 
 
-def test_the_page_on_accuracy_is_short():
-    assert len(text_of(DOCS / "accuracy.md").split()) <= 1500
-
-
 def test_the_figure_of_accuracy_shows_the_results():
     assert text_of(DOCS / "accuracy.svg") == draw(panels_of(text_of(RESULTS_OF_ACCURACY)))
 

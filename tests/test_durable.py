@@ -12,14 +12,6 @@ from scrapy_simhash import durable
 from scrapy_simhash.durable import new_file, replace_file
 
 
-def test_a_file_is_replaced_as_a_whole(tmp_path) -> None:
-    path = tmp_path / "file"
-    for content in (b"old", b"new"):
-        replace_file(path, content)
-        assert path.read_bytes() == content
-    assert [one.name for one in tmp_path.iterdir()] == ["file"]
-
-
 def test_what_can_not_be_written_leaves_what_was_there(tmp_path, monkeypatch) -> None:
     path = tmp_path / "file"
     replace_file(path, b"old")
@@ -84,12 +76,6 @@ def test_the_second_of_two_writers_is_refused(tmp_path) -> None:
         stream.write(b"whole")
     assert path.read_bytes() == b"whole"
     assert [one.name for one in tmp_path.iterdir()] == ["file"]
-
-
-def test_an_empty_new_file_is_empty(tmp_path) -> None:
-    with new_file(tmp_path / "file"):
-        pass
-    assert (tmp_path / "file").read_bytes() == b""
 
 
 def test_what_a_killed_process_left_is_replaced_whoever_could_read_it(tmp_path) -> None:

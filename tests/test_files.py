@@ -14,7 +14,7 @@ from stored import fill
 from scrapy_simhash import Index
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.durable import make_private, open_new, replace_file
+from scrapy_simhash.durable import open_new, replace_file
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.report.data import read_report
@@ -104,9 +104,3 @@ def test_a_new_file_is_made_in_nobody_elses_place(tmp_path):
         with pytest.raises(FileExistsError):
             open_new(tmp_path / name)
     assert not (tmp_path / "none").exists()
-
-
-def test_what_can_not_be_made_private_is_left_to_who_makes_it(tmp_path):
-    make_private(tmp_path / "no folder" / "file")
-    make_private(tmp_path)
-    assert list(tmp_path.iterdir()) == []

@@ -15,16 +15,9 @@ from scrapy_simhash import page_text
 assert page_text(b"<html><body><article><p>" + TEXT.encode() + b"</p></article></body>") == TEXT
 """,
     "fingerprint": """
-from scrapy_simhash import fingerprint
+from scrapy_simhash import distance, fingerprint, similarity
 assert fingerprint(TEXT) == fingerprint(TEXT) is not None
-""",
-    "distance": """
-from scrapy_simhash import distance
-assert distance(0b1100, 0b1010) == 2
-""",
-    "similarity": """
-from scrapy_simhash import similarity
-assert similarity(5, 5) == 1
+assert (distance(0b1100, 0b1010), similarity(5, 5)) == (2, 1)
 """,
     "Index": """
 from scrapy_simhash import Index

@@ -10,7 +10,6 @@ from scrapy_simhash.classic.hashes import load_hash
 from scrapy_simhash.classic.words import load_tokenizer
 from scrapy_simhash.crawl.fields import Fields
 from scrapy_simhash.loading import import_large, is_import_path, load_object
-from scrapy_simhash.simhash.scheme import load_scheme
 from scrapy_simhash.text.page import load_extractor
 
 
@@ -40,12 +39,6 @@ def test_import_path_is_taken_with_a_dot_and_with_a_colon(loader: str, separator
         load(f"{__name__}{separator}missing")
 
 
-@pytest.mark.parametrize("separator", [".", ":"])
-def test_scheme_is_loaded_by_either_path(separator: str) -> None:
-    path = f"scrapy_simhash.simhash.shingles{separator}Shingles"
-    assert load_scheme(path).id == load_scheme("shingles").id
-
-
 def test_name_inside_a_class_is_reached() -> None:
     assert load_object("item class", f"{__name__}.Product.Part") is Product.Part
 
@@ -53,12 +46,6 @@ def test_name_inside_a_class_is_reached() -> None:
 @pytest.mark.parametrize("name", ["", "shingles", "ooat-codepoints", ":", ".", "a:", ".a"])
 def test_plain_name_is_no_import_path(name: str) -> None:
     assert not is_import_path(name)
-
-
-@pytest.mark.parametrize("kind", [constant, 5, f"{__name__}.constant", f"{__name__}"])
-def test_only_a_class_has_fields(kind: Any) -> None:
-    with pytest.raises((TypeError, ValueError), match="class"):
-        Fields({kind: ["name"]})
 
 
 def test_a_large_module_is_imported_without_the_garbage_collector(tmp_path, monkeypatch):

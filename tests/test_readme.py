@@ -68,12 +68,3 @@ def test_on_an_index_links_lead_to_the_repository_that_publishes(metadata):
     assert urls["Source"] == base
     assert urls["Changelog"] == f"{base}/blob/HEAD/CHANGELOG.md"
     assert found["Description-Content-Type"] == "text/markdown"
-
-
-def test_a_package_that_nobody_publishes_has_no_link_that_leads_nowhere(metadata):
-    found = metadata()
-    text = found.get_payload()
-    assert links_of(text) == []
-    assert "Five minutes from nothing to a crawl of your own" in text
-    assert "(https://scrapy.org/)" in text
-    assert found.get_all("Project-URL") is None

@@ -11,17 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import accuracy
-from benchmarks.accuracy_parts.judges import PLUGIN
-from benchmarks.accuracy_parts.others import matchers, text_judges
 from benchmarks.accuracy_parts.short import measure_class
-from benchmarks.accuracy_parts.sites import (
-    Truth,
-    count_drops,
-    read_site,
-    visits_of_site,
-)
-from benchmarks.accuracy_parts.syndication import read_sources, syndication
-from benchmarks.accuracy_parts.texts import Pair, accepted
 from benchmarks.accuracy_parts.visits import HALVES, Judged, Tally, Visit, tally
 from benchmarks.accuracy_parts.wording import Writer
 
@@ -60,75 +50,6 @@ class TestTally:
         assert tally(visits, judged, ()) == {
             (): Tally(copies=3, found=1, visits=6, wrong=2, things=3, lost=1)
         }
-
-
-@pytest.fixture(scope="module")
-def visits(tmp_path_factory: pytest.TempPathFactory) -> list[Visit]:
-    pages = {f"pages/en/{number}.html": page_of(number) for number in range(8)}
-    archive = archive_of(tmp_path_factory.mktemp("pages"), pages)
-    return syndication(read_sources(archive))["en"]
-
-
-class TestSyndication:
-    def test_plugin_finds_them_by_pages_and_by_items(self, visits: list[Visit]) -> None:
-        for judge in PLUGIN:
-            counted = tally(visits, judge.judge(visits), ())[()]
-            assert counted.found == counted.copies > 8, judge.name
-            assert counted.wrong == counted.lost == 0, judge.name
-
-
-class TestSites:
-    @pytest.fixture
-    def versions(self, tmp_path: Path) -> list[tuple[str, list]]:
-        """Four pages, of which one changes, one goes and one comes."""
-        menu = "<ul><li><a href='/a.html'>All pages</a></ul>"
-        versions = []
-        for version, texts in (
-            ("1", {"a": 0, "b": 1, "c": 2, "d": 3}),
-            ("2", {"a": 0, "b": 1, "c": 4, "e": 5}),
-        ):
-            folder = tmp_path / version
-            folder.mkdir()
-            for name, number in texts.items():
-                paragraphs = "".join(f"<p>{text}</p>" for text in ARTICLES[number])
-                page = f"<title>{name}</title>{menu}<main>{paragraphs}</main>"
-                (folder / f"{name}.html").write_text(page)
-            (folder / "empty.html").write_text("<main></main>")
-            versions.append((version, list(read_site(folder, "//main"))))
-        return versions
-
-    def test_what_is_lost_and_what_is_found(self, versions: list[tuple[str, list]]) -> None:
-        visits = visits_of_site("manual", versions)[:8]
-        judged = [Judged(None)] * 4 + [Judged(0), Judged(None, "title"), Judged(2), Judged(None)]
-        drops = count_drops(visits, judged, Truth.of(visits), HALVES)
-        assert drops.copies == 2
-        assert drops.found == 1
-        assert drops.drops == 2
-        assert drops.lost == 1  # c of the second version against that of the first
-        assert drops.grey == 0
-        assert drops.differs == {"title": 1}
-        by_half = [count_drops(visits, judged, Truth.of(visits), [half]) for half in HALVES]
-        assert sum(part.pages for part in by_half) == drops.pages == 8
-
-    def test_plugin_loses_nothing(self, versions: list[tuple[str, list]]) -> None:
-        visits = visits_of_site("manual", versions)
-        for judge in (*PLUGIN[:2], text_judges()[0]):
-            drops = count_drops(visits, judge.judge(visits), Truth.of(visits), HALVES)
-            assert drops.found == drops.copies == 2, judge.name
-            assert drops.again_found == drops.again > 0, judge.name
-            assert drops.lost == drops.grey == 0, judge.name
-
-
-class TestTexts:
-    A = " ".join(ARTICLES[0])
-    B = " ".join(ARTICLES[1])
-
-    @pytest.mark.parametrize("name", matchers())
-    def test_matchers_know_a_copy_from_another_text(self, name: str) -> None:
-        matcher = matchers()[name]
-        pair = Pair("en", "", HALVES[0], self.A, self.A, 1, 1)
-        assert accepted(pair, matcher)
-        assert not accepted(pair._replace(b=self.B), matcher)
 
 
 def test_every_part_is_measured(

@@ -4,7 +4,6 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from shutil import which
 
 import pytest
 
@@ -67,33 +66,3 @@ def test_figures_of_crawls_with_errors_are_refused(folder: Path) -> None:
     )  # fmt: skip
     assert finished.returncode == 1
     assert "these figures mean nothing" in finished.stderr
-
-
-def test_instructions_are_counted_in_parts() -> None:
-    if which("valgrind") is None:
-        pytest.skip("valgrind is not installed")
-    output = run("--small", 10, "--instructions", "--spider", "none")
-    assert "8 pages after 2" in output
-    rows = [line.strip("| ").split(" | ") for line in output.splitlines()[-2:]]
-    figures = {name: [float(figure) for figure in row] for name, *row in rows}
-    bare, *parts_of_bare = figures["bare"]
-    everything, added, documents, thread, rest = figures["compiled"]
-    assert bare > 1
-    assert parts_of_bare == [0, 0, 0, 0]
-    assert documents > 0.1
-    assert thread > 0.1
-    assert added == pytest.approx(everything - bare, abs=0.02)
-    assert added == pytest.approx(documents + thread + rest, abs=0.02)
-
-
-def test_instructions_need_valgrind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    finished = subprocess.run(
-        [sys.executable, SCRIPT, "--small", "10", "--instructions"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert finished.returncode == 1
-    assert finished.stderr == "--instructions needs valgrind, which is not installed\n"

@@ -6,15 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "families.py"
 
 
-@pytest.mark.parametrize("spider", ["selectors", "text"])
-def test_each_family_is_beside_fresh_pages(spider: str) -> None:
+def test_each_family_is_beside_fresh_pages() -> None:
     finished = subprocess.run(
-        [sys.executable, SCRIPT, "--pages", "12", "--rounds", "1", "--spider", spider],
+        [sys.executable, SCRIPT, "--pages", "12", "--rounds", "1"],
         capture_output=True,
         text=True,
         timeout=300,

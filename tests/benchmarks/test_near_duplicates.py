@@ -62,25 +62,6 @@ class TestSyndicated:
             assert f"{tool}, text of density" in rows
 
 
-class TestVersions:
-    def test_similarities_are_those_of_the_contents(self, tmp_path: Path) -> None:
-        words = WRITER.prose(120).split()
-        old = {"a": " ".join(words), "b": WRITER.prose(90)}
-        new = {"a": " ".join([*words[:-2], "other", "words"]), "b": WRITER.prose(90)}
-        site, first = site_in(tmp_path / "old", "x", old, "<p>The old menu</p>")
-        _, second = site_in(tmp_path / "new", "x", new, "<p>The new menu</p>")
-        entries = list(build.versions([(site, [first, second])], 9))
-        kinds = [(entry.kind, entry.url.split("/")[-1]) for entry in entries[:4]]
-        assert kinds == [
-            *(("old version", f"{name}.html") for name in "ab"),
-            *(("new version", f"{name}.html") for name in "ab"),
-        ]
-        assert [list(entry.alike) for entry in entries[:4]] == [[], [], [entries[0].id], []]
-        assert 0.9 < entries[2].alike[entries[0].id] < 1
-        for entry in entries[4:]:
-            assert max(entry.alike.values()) == 1
-
-
 KNOWN = [
     score.Known("1", "x", "", "", {}),
     score.Known("2", "x", "", "", {"1": 1.0}),
@@ -97,11 +78,3 @@ class TestScore:
         assert scores["x"] == score.Score(pages=3, copies=2, found=1, drops=1, lost=0)
         assert scores["y"] == score.Score(pages=2, copies=0, found=0, drops=2, lost=1)
         assert scores[score.ALL].row() == ["0.500 of 2", "0.333 of 3", 1, 1]
-
-    @pytest.mark.parametrize(
-        "text",
-        ["id,group\n1,a\n2,b\n", '{"id": 1, "group": "a"}\n\n{"id": "2", "group": "b", "x": 0}\n'],
-    )
-    def test_formats(self, text: str, tmp_path: Path) -> None:
-        (tmp_path / "groups").write_text(text)
-        assert score.read_groups(tmp_path / "groups") == {"1": "a", "2": "b"}

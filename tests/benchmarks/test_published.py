@@ -44,25 +44,6 @@ def articles(tmp_path: Path) -> Path:
     return tmp_path
 
 
-class TestMarked:
-    def test_clean_eval_has_a_url_tags_entities_and_empty_pages(self, tmp_path: Path) -> None:
-        golds = {
-            "1": "URL: http://a/\n\n<h>A title\n<p>one &amp;\n<l>two",
-            "2": "<!-- no article -->",
-            "3": "no page",
-            "4": "in UTF-16".encode("utf-16"),
-        }
-        for name, gold in golds.items():
-            write(tmp_path / f"GoldStandard/{name}.txt", gold)
-        for name in "124":
-            write(tmp_path / f"input/{name}.html", f"page {name}")
-        pages = published.read_cleaned(tmp_path)
-        assert [(one.name, one.page, one.text.split()) for one in pages] == [
-            ("1", b"page 1", ["A", "title", "one", "&", "two"]),
-            ("4", b"page 4", ["in", "UTF-16"]),
-        ]
-
-
 COPY = TEXTS[0].replace(" the ", " that ", 1)
 DOCUMENTS = [
     published.Document(name, text, frozenset(copies))

@@ -5,7 +5,6 @@ import math
 import os
 import subprocess
 import sys
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -44,16 +43,6 @@ def test_tokenizers(tokenizer: object, expected: list[str]) -> None:
     assert Keywords(tokenizer=tokenizer, stop_words=None).extract(text).tokens == expected  # type: ignore[arg-type]
 
 
-def by_comma(text: str) -> list[str]:
-    return text.split(",")
-
-
-def test_tokenizer_from_an_import_path() -> None:
-    extractor = Keywords(tokenizer=f"{__name__}:by_comma", stop_words=None)
-    assert extractor.extract("a b,c").tokens == ["a b", "c"]
-    assert f"tokenizer={__name__}:by_comma " in extractor.id
-
-
 @pytest.mark.parametrize("weights", ["tfidf", "pos"])
 @pytest.mark.parametrize("tokenizer", ["jieba", "rjieba"])
 def test_text_without_a_mark_is_cut_by_the_dictionary(tokenizer: str, weights: str) -> None:
@@ -62,10 +51,6 @@ def test_text_without_a_mark_is_cut_by_the_dictionary(tokenizer: str, weights: s
     text = "龘" * 250_000 + "图书馆"
     tokens = Keywords(tokenizer=tokenizer, weights=weights).extract(text).tokens
     assert tokens == [*text[:250_000], "图书馆"]
-
-
-def test_tf_counts() -> None:
-    assert weights_of("cat dog cat", weights="tf", tokenizer="words") == {"cat": 2, "dog": 1}
 
 
 # jieba.analyse leaves a file open when it is imported.
@@ -132,13 +117,6 @@ def test_own_idf(tmp_path: Path) -> None:
     assert weights_of("cat cat emu", idf=path, tokenizer="words") == {"cat": 5, "emu": 3}
 
 
-def test_top_takes_the_heaviest() -> None:
-    text = "a a a b b c c d"
-    options = {"tokenizer": str.split, "weights": "tf", "stop_words": None}
-    for top, words in ((2, "ab"), (None, "abcd")):
-        assert [*Keywords(top=top, **options).extract(text).keywords] == [*words]  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("size", "count"), [(0, 5), (600, 5), (1200, 10), (7800, 65), (10**5, 200)]
 )
@@ -148,14 +126,6 @@ def test_adaptive_top(size: int, count: int) -> None:
     extractor = Keywords(tokenizer=lambda text: many, weights="tf", stop_words=None)
     assert len(extractor.extract("x" * size).keywords) == count
     assert len(extractor.extract("字" * (size // 3)).keywords) == count
-
-
-def test_choice_does_not_depend_on_the_order_of_the_text() -> None:
-    options = {"tokenizer": str.split, "weights": "tf", "stop_words": None, "top": 5}
-    forwards = [f"w{i}" for i in range(20)]
-    a = Keywords(**options).extract(" ".join(forwards)).keywords  # type: ignore[arg-type]
-    b = Keywords(**options).extract(" ".join(reversed(forwards))).keywords  # type: ignore[arg-type]
-    assert a == b
 
 
 def test_stop_words_of_all_kinds(tmp_path: Path) -> None:
@@ -171,15 +141,6 @@ def test_stop_words_of_all_kinds(tmp_path: Path) -> None:
     ):
         extractor = Keywords(stop_words=stop_words, **options)  # type: ignore[arg-type]
         assert extractor.extract("CAT 狗 the bird").weights == expected
-
-
-def test_default_stop_words_are_clean() -> None:
-    content = files("scrapy_simhash.classic").joinpath("stop_words.txt").read_text("utf-8")
-    words = [line for line in content.splitlines() if line and not line.startswith("#")]
-    assert len(words) == len(set(words))
-    assert all(word == word.strip().lower() for word in words)
-    assert {"the", "and", "的", "我们", "因为"} <= set(words)
-    assert not {"china", "中国", "技术", "research"} & set(words)
 
 
 def test_user_dictionary_from_a_file_and_a_list(tmp_path: Path) -> None:
@@ -211,12 +172,6 @@ def test_rjieba_finds_the_same_keywords() -> None:
     assert "rjieba/" in fast.id
 
 
-def test_rjieba_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rjieba", None)
-    with pytest.raises(ValueError, match="tokenizer: 'rjieba' is not installed: pip install"):
-        Keywords(tokenizer="rjieba")
-
-
 OPTIONS = {
     "tokenizer": "words",
     "user_dictionary": ["51区"],
@@ -232,62 +187,6 @@ OPTIONS = {
 @pytest.mark.parametrize("option", OPTIONS)
 def test_every_option_is_part_of_the_id(option: str) -> None:
     assert Keywords(**{option: OPTIONS[option]}).id != Keywords().id  # type: ignore[arg-type]
-
-
-def test_id_names_versions_and_digests_but_no_path(tmp_path: Path) -> None:
-    path = tmp_path / "words.txt"
-    path.write_text("51区\n", encoding="utf-8")
-    identity = Keywords(user_dictionary=path, stop_words=path).id
-    assert identity.startswith("keywords/1 tokenizer=jieba/0.42.1/7197c3211ddd ")
-    assert identity.endswith("top=adaptive hash=fnv1a bits=64 tie=>")
-    assert str(tmp_path) not in identity
-
-
-@pytest.mark.parametrize("bits", [1, 6, 32, 64, 128, 160])
-def test_widths(bits: int) -> None:
-    scheme = load_scheme("keywords", {"hash": "sha1", "bits": bits})
-    sketch = scheme.sketch(NEWS)
-    assert scheme.bits == bits
-    assert sketch.fingerprint is not None
-    assert 0 <= sketch.fingerprint < 1 << bits
-    assert sketch.shingles is None
-    assert sketch.size == len(Keywords().extract(NEWS).weights)
-
-
-def test_size_does_not_shrink_with_the_choice() -> None:
-    """A text is not short because few of its words were chosen."""
-    assert Keywords(top=1).sketch(NEWS).size == Keywords(top=None).sketch(NEWS).size > 8
-
-
-def test_scheme_agrees_with_its_parts_and_its_explanation() -> None:
-    scheme = Keywords(hash="lookup3")
-    features = Keywords().extract(NEWS).keywords
-    explanation = scheme.explain(NEWS)
-    assert scheme.sketch(NEWS).fingerprint == fingerprint_features(features, hash="lookup3")
-    assert explanation.fingerprint == scheme.sketch(NEWS).fingerprint
-    assert {f.name: f.weight for f in explanation.features} == features
-    signs = "".join("1" if total > 0 else "0" for total in explanation.sums)
-    assert int(signs, 2) == explanation.fingerprint
-
-
-def test_explanation_reads_well() -> None:
-    scheme = Keywords(
-        tokenizer=str.split,
-        weights={"a": 4, "b": 5},
-        stop_words=["the"],
-        hash={"a": 0b100101, "b": 0b101011},
-        bits=6,
-    )
-    assert str(scheme.explain("the a b ?")).splitlines()[1:] == [
-        "tokens       (the) / a / b",
-        "             (in brackets: stop words)",
-        "features     101011          5  b",
-        "             100101          4  a",
-        "sums               +9       -9       +1       -1       +1       +9",
-        "bits                1        0        1        0        1        1",
-        "fingerprint  0x2b",
-    ]
-    assert str(scheme.explain("the")).endswith("fingerprint  none: there is no feature")
 
 
 @pytest.mark.parametrize(
@@ -327,39 +226,12 @@ def test_wrong_option_is_refused(
         load_scheme("keywords", options)
 
 
-@pytest.mark.parametrize("content", ["cat\n", "cat x\n", "cat nan\n", ""])
-def test_wrong_idf_file_is_refused(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "idf.txt"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"idf: .*idf\.txt"):
-        Keywords(idf=path)
-
-
 @pytest.mark.parametrize("option", ["stop_words", "user_dictionary", "idf"])
 def test_file_in_another_encoding_is_refused(tmp_path: Path, option: str) -> None:
     path = tmp_path / "gbk.txt"
     path.write_bytes("中文 1".encode("gbk"))
     with pytest.raises(ValueError, match=rf"{option}: .*gbk\.txt, line 1 is not UTF-8"):
         Keywords(**{option: path})
-
-
-@pytest.mark.parametrize(
-    ("features", "options", "error", "message"),
-    [
-        ({"a": math.nan}, {}, ValueError, "weights: nan"),
-        ({"a": math.inf}, {}, ValueError, "weights: inf"),
-        ({"a": None}, {}, TypeError, "is not a number"),
-        ({5: 1.0}, {}, TypeError, "features: 5 is no string, which the hash 'fnv1a' takes"),
-        ({"a": 1}, {"bits": 0}, ValueError, "bits: 0"),
-        ({"a": 1}, {"hash": "md6"}, ValueError, "hash: there is no"),
-        ({"a": 1}, {"tie": "<"}, ValueError, "tie: '<'"),
-    ],
-)
-def test_wrong_features_are_refused(
-    features: dict[str, float], options: dict[str, object], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        fingerprint_features(features, **options)  # type: ignore[arg-type]
 
 
 def test_features_that_say_nothing_have_no_fingerprint() -> None:

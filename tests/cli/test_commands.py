@@ -8,7 +8,6 @@ import subprocess
 import sys
 import zlib
 from base64 import b64decode
-from datetime import datetime
 from importlib.metadata import version
 from io import BytesIO, TextIOWrapper
 
@@ -65,18 +64,6 @@ def test_trouble_is_one_line_and_an_exit_code(call, tmp_path):
     assert not path.exists()
 
 
-def test_stats_shows_whether_the_core_is_compiled(call, database):
-    assert f"core: {native.in_use}" in call("stats", "--database", database)[1]
-    assert json.loads(call("stats", "--json", "--database", database)[1])["core"] == native.in_use
-
-
-def test_a_wrong_setting_is_named_wherever_it_is_set(call, database):
-    for options, given in (([], {"SIMHASH_SIMILARITY": 3}), (["-s", "SIMHASH_SIMILARITY=3"], {})):
-        code, _, err = call("stats", *options, "--database", database, **given)
-        assert code == 2
-        assert "SIMHASH_SIMILARITY" in err
-
-
 @pytest.fixture
 def second(database):
     """The address of the database, with another namespace and run that has the same pages."""
@@ -117,16 +104,6 @@ def test_a_run_of_another_namespace_is_named_with_it(call, second, tmp_path, com
     assert "no run 2 with items in the namespace 'news'; that run used 'other'" in err
 
 
-def test_items_are_restored_by_number_or_run_from_any_namespace(call, second):
-    shown = call("show", "http://b.test/2", "--json", "--database", second)[1]
-    number = json.loads(shown.splitlines()[0])["decisions"][0]["id"]
-    out = call("restore", "--id", number, "--database", second)[1]
-    assert json.loads(out)["url"] == "http://b.test/2"
-    # What was restored is restored once.
-    for run, count in ((1, 1), (2, 2)):
-        assert len(call("restore", "--run", run, "--database", second)[1].splitlines()) == count
-
-
 @pytest.mark.parametrize(("given", "hint"), [("drop", "did you mean 'drops'?"), ("zzz", "--help")])
 def test_an_unknown_command_is_told_with_what_may_be_meant(call, given, hint):
     code, _, err = call(given)
@@ -134,23 +111,6 @@ def test_an_unknown_command_is_told_with_what_may_be_meant(call, given, hint):
     assert f"there is no command {given!r}; " in err
     assert hint in err
     assert err.count("\n") == 1
-
-
-def test_the_help_lists_commands_by_what_they_are_for(call, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    out = call("--help")[1]
-    assert max(map(len, out.splitlines())) <= 80
-    assert out.index("What a crawl did") < out.index("drops  ") < out.index("Undo and clean up")
-    assert out.index("Undo and clean up") < out.index("restore  ") < out.index("--help ")
-
-
-def test_times_in_json_are_readable(call, database):
-    (namespace,) = json.loads(call("stats", "--json", "--database", database)[1])["namespaces"]
-    (version,) = json.loads(call("show", "a.test/1", "--json", "--database", database)[1])[
-        "versions"
-    ]
-    for time in (namespace["created"], namespace["runs"][0]["opened"], version["created"]):
-        assert datetime.fromisoformat(time).tzinfo is not None
 
 
 def test_what_was_crawled_can_not_write_to_the_terminal(call, tmp_path):

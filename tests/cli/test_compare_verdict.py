@@ -7,13 +7,8 @@ import random
 
 import pytest
 
-from scrapy_simhash.cli.compare import _verdict
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.simhash.scheme import Sketch
-
-NUMBERS = "one two three four five six seven"
 
 
 @pytest.fixture
@@ -31,30 +26,6 @@ def compare(call, tmp_path):
     return compare
 
 
-FINE = f"{NUMBERS} eight nine ten"
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "given", "which"),
-    [
-        (FINE, NUMBERS, {}, "B"),
-        (FINE, FINE, {"SIMHASH_MIN_FEATURES": 10}, "A"),
-        (NUMBERS, f"{NUMBERS} eight", {"SIMHASH_MAX_TEXT": 35, "SIMHASH_MIN_FEATURES": 1}, "B"),
-        ("", FINE, {}, "A"),
-        (FINE, "<p>a b" * 110_000, {}, "B"),
-        (FINE, "<p>" + "a" * (5 << 20), {}, "B"),
-        (FINE, f"<nav>{NUMBERS}</nav><p>{NUMBERS} eight", {"SIMHASH_MAX_TEXT": 60}, "B"),
-    ],
-    ids=["features", "more features", "characters", "nothing", "tags", "bytes", "page's text"],
-)
-def test_what_a_crawl_does_not_look_at_is_not_compared(compare, a, b, given, which) -> None:
-    result = compare(a, b, **given)
-    assert result["verdict"] == (
-        f"not compared: the main text of {which} is missing, too short, too long or a footer"
-    )
-    assert (result["distance"], result["similarity"], result["difference"]) == (None, None, [])
-
-
 @pytest.mark.parametrize("changes", range(5))
 def test_compare_decides_as_the_index_does(compare, changes: int) -> None:
     """Also on texts with too few features for a distance to mean anything."""
@@ -70,24 +41,3 @@ def test_compare_decides_as_the_index_does(compare, changes: int) -> None:
             index.claim(one, key="1")
             kind = index.claim(other, key="2").kind
         assert result["verdict"] == {"duplicate": "near-duplicates", "unique": "different"}[kind]
-
-
-@pytest.mark.parametrize(
-    ("distance", "size", "other", "verdict"),
-    [
-        (0, 3, 3, "near-duplicates"),
-        (2, 3, 30, "different"),
-        (2, 30, 30, "near-duplicates"),
-        (6, 30, 30, "different"),
-    ],
-)
-def test_texts_of_few_features_are_judged_by_the_rule_of_the_index(
-    distance, size, other, verdict
-) -> None:
-    """By their distance alone."""
-    documents = [
-        Document(Sketch(fingerprint, features, None), name)
-        for name, fingerprint, features in (("a", 0, size), ("b", (1 << distance) - 1, other))
-    ]
-    rule = Rule(distance=5, facts="never")
-    assert _verdict(rule, documents, None, 16) == verdict

@@ -10,11 +10,10 @@ from contextlib import closing
 import pytest
 from loopback import prose
 from rich.cells import cell_len
-from stored import change, changed, fill, meet, store
+from stored import change, changed, fill, store
 
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.rule import Rule
 
 
 def lines(answer):
@@ -45,19 +44,6 @@ def test_drops_are_listed_with_their_original_similarity_and_reason(call, databa
     assert json.loads(out)["url"] == second["url"]
 
 
-def test_the_last_line_says_what_to_run_next(call, database):
-    err = call("drops", "--json", "--database", database)[2]
-    assert err.startswith("Run 1: 2 dropped. ")
-    assert "scrapy simhash restore --run 1" in err
-    assert "scrapy simhash drops --kept --run 1" in err
-    err = call("drops", "--kept", "--database", database)[2]
-    assert err == "Run 1: nothing kept although another item is similar\n"
-    with Index(f"sqlite:///{database}", namespace="reported") as index:
-        fill(index, action="report")
-    err = call("drops", "--database", database)[2]
-    assert "Run 2: 2 stored anyway. What was kept" in err
-
-
 def test_drops_without_a_line_are_counted(call, database):
     with closing(sqlite3.connect(database)) as connection, connection:
         stats = {"simhash/checked": 9, "simhash/dropped": 5, "simhash/index/namespaces": 1}
@@ -67,18 +53,6 @@ def test_drops_without_a_line_are_counted(call, database):
         in call("drops", "--database", database)[2]
     )
     assert "Not listed" not in call("drops", "--kept", "--database", database)[2]
-
-
-def test_each_run_lists_its_own_drops(call, tmp_path):
-    path = tmp_path / "seen.db"
-    for _ in range(2):
-        with Index(f"sqlite:///{path}", rule=Rule(known="pass")) as index:
-            meet(index, [(f"http://{site}.test/", 1) for site in "abc"])
-    for run in (1, 2):
-        told = lines(call("drops", "--run", run, "--json", "--database", path))
-        found = [(one["url"], one["original"], one["status"], one["run"]) for one in told]
-        copies = [f"http://{site}.test/" for site in "bc"]
-        assert found == [(url, "http://a.test/", "dropped", run) for url in copies]
 
 
 def test_the_newest_run_is_listed_or_another_one(call, database):
@@ -148,26 +122,3 @@ def test_copies_of_a_whole_site_are_told_apart_in_a_line_each(call, tmp_path, mo
     for group in groups:
         assert len({*group.split("\t")}) == len(group.split("\t"))
         assert {one for one in sources if f"={one}" in group} == {*sources}
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_lines_are_as_wide_as_the_terminal_and_urls_keep_both_ends(
-    call, tmp_path, monkeypatch, width
-):
-    path, long = tmp_path / "seen.db", "https://shop.example" + "/section" * 20
-    with Index(f"sqlite:///{path}") as index:
-        meet(index, [(f"{long}/original", 1), (f"https://雪.example{long[8:]}/copy", 1)])
-    monkeypatch.setenv("COLUMNS", str(width))
-    original, copy = call("drops", "--database", path)[1].splitlines()
-    assert max(map(cell_len, (original, copy))) <= width
-    assert re.fullmatch(r"shop\S*…\S*original", original)
-    assert re.fullmatch(r"    (雪|xn--)\S*…\S*copy  equal texts", copy)
-
-
-def test_a_deleted_original_keeps_its_url(call, database):
-    before = lines(call("drops", "--json", "--database", database))
-    change(database, "DELETE FROM simhash_claims WHERE key = 'page 1'")
-    after = lines(call("drops", "--json", "--database", database))
-    assert [(one["original"], one["group"]) for one in after] == [
-        (one["original"], one["group"]) for one in before
-    ]

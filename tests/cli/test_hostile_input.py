@@ -118,13 +118,6 @@ def test_what_is_no_file_is_no_feed(call, tmp_path, make, message) -> None:
     one_line(call("dedupe", path, "-o", tmp_path / "out.jsonl"), str(path), message)
 
 
-def test_an_empty_feed_and_one_of_blank_lines_are_read(call, tmp_path) -> None:
-    for name in ("empty", "blank"):
-        path = tmp_path / f"{name}.jsonl"
-        path.write_bytes(b"" if name == "empty" else b"\n" * 9)
-        assert call("dedupe", path, "-o", tmp_path / f"out {name}.jsonl")[0] == 0
-
-
 # Files to compare
 
 
@@ -136,15 +129,6 @@ def test_what_can_not_be_compared_is_named(call, tmp_path) -> None:
     one_line(call("compare", text, tmp_path), f"{tmp_path}: Is a directory")
     one_line(call("compare", text, tmp_path / "none"), f"{tmp_path / 'none'}: No such file")
     one_line(call("compare", text, large), f"{large}: larger than 64 MiB")
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"<", b"\xff\xfe\x00<", b"<!-->", b"<a " * 50_000, b"\0" * 9], ids=range(6)
-)
-def test_any_bytes_can_be_compared(call, tmp_path, content) -> None:
-    (tmp_path / "a").write_bytes(content)
-    code, _, err = call("compare", tmp_path / "a", tmp_path / "a")
-    assert code == 0, err
 
 
 # Numbers
@@ -165,13 +149,6 @@ def test_a_number_that_is_out_of_its_range_is_refused(call, database, number) ->
     for given in (number, f"1-{number}", f"{number}-1"):
         code, _, err = call("restore", "--database", database, f"--id={given}")
         assert (code, "expected an id such as 1-17" in err) == (2, True)
-
-
-def test_the_largest_numbers_are_numbers(call, database) -> None:
-    most = str((1 << 63) - 1)
-    assert call("prune", "--database", database, "--older-than", most)[0] == 0
-    one_line(call("restore", "--database", database, "--id", f"1-{most}"), "no dropped item", most)
-    one_line(call("drops", "--database", database, "--run", most), "no run", most)
 
 
 # Databases
@@ -200,11 +177,6 @@ def test_what_is_no_database_is_left_as_it_is(call, tmp_path, content) -> None:
     path = tmp_path / "seen.db"
     path.write_bytes(content)
     assert_untouched(call, path)
-
-
-def test_a_folder_is_no_database(call, tmp_path) -> None:
-    one_line(call("stats", "--database", tmp_path), str(tmp_path), "can't be opened")
-    one_line(call("stats", "--database", ""), "not a database URL")
 
 
 def test_a_database_that_is_cut_is_damaged(call, database) -> None:

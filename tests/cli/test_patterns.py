@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from loopback import answering, crawl
-from repeating_site import EverythingSpider, RepeatingSite
+from loopback import PageSpider, answering, article, crawl
 from scrapy import Request
 from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.test import get_crawler
@@ -14,7 +13,28 @@ from stored import meet
 
 from scrapy_simhash.index.index import Index
 
-SITE = RepeatingSite(products=16, sessions=6, months=15, per_page=4, pages=2)
+PRODUCTS = 24
+
+
+def shop(target: str) -> bytes | None:
+    """Products linked under several session ids; of every fourth, a size that is another thing."""
+    path, _, query = target.partition("?")
+    number = int(path.rpartition("/")[2] or 0)
+    links = []
+    if not path.startswith("/product/"):
+        links = [f"/product/{n}?sid={n * 7 + k}" for n in range(PRODUCTS) for k in range(3)]
+    elif number % 4 == 0 and "size" not in query:
+        links = [f"{path}?size=xl"]
+    thing = f"{path} {query if 'size' in query else ''}"
+    more = "".join(f"<a href='{link}'>{link}</a>" for link in links)
+    return article(thing).replace(b"</article>", f"</article><b>{thing}</b>{more}".encode())
+
+
+class Follows(PageSpider):
+    def parse(self, response):
+        if "/product/" in response.url:
+            yield {"thing": response.css("b::text").get(), "text": response.css("p::text").get()}
+        yield from response.follow_all(css="a[href*=product]")
 
 
 #: Sessions and months that repeat, and ids that do not; a site that writes to terminals.
@@ -45,14 +65,6 @@ def test_irrelevant_parameters_are_shown_with_their_counts(call, seen):
     assert not set("\x1b\u202e") & set(out)
 
 
-def test_fewer_pages_than_asked_for_show_nothing(call, seen):
-    out = call("patterns", "--database", seen, "--least", 40)[1]
-    assert out == (
-        "No part of a URL only repeats pages. A part is listed if at least 40 pages repeated "
-        "another one and no page contradicts it.\n"
-    )
-
-
 def test_for_programs(call, seen, tmp_path):
     path = tmp_path / "rules.json"
     out = call("patterns", "--database", seen, "--least", 4, "--json", "--rules", path)[1]
@@ -81,19 +93,6 @@ def test_no_rule_for_a_place_that_another_one_contradicts_whom_rules_do_not_tell
         meet(index, [*PAGES, *others])
     out = call("patterns", "--database", seen, "--least", 4, "--json")[1]
     assert "www.a.test/p/" not in str(json.loads(out)["rules"])
-
-
-def test_many_addresses_of_few_pages_are_shown_and_have_no_rule(call, tmp_path):
-    """Of other pages nothing is known: the parameter may choose what a list shows."""
-    path = tmp_path / "seen.db"
-    pages = [(f"http://a.test/list/{n}?page={p}", n) for n in range(19) for p in range(4)]
-    with Index(f"sqlite:///{path}", namespace="n") as index:
-        meet(index, pages)
-        found = json.loads(call("patterns", "--database", path, "--json")[1])
-        assert [one["part"] for one in found["irrelevant"]] == ["a.test/list/?page"]
-        assert found["rules"] == []
-        meet(index, [(f"http://a.test/list/19?page={p}", 19) for p in range(2)])
-    assert json.loads(call("patterns", "--database", path, "--json")[1])["rules"]
 
 
 def test_each_part_without_a_rule_has_a_reason(call, tmp_path):
@@ -133,28 +132,6 @@ def test_files_in_the_root_have_a_rule_if_nothing_on_their_host_contradicts_it(c
     assert len({of(Request(url)) for url, _ in pages}) == 22
 
 
-@pytest.mark.usefixtures("no_list")
-def test_pages_with_and_without_a_session_id_are_one_request_with_the_rules(call, tmp_path):
-    discarder = pytest.importorskip("duplicate_url_discarder")
-    path, rules = tmp_path / "seen.db", tmp_path / "rules.json"
-    items = [f"http://a.test/item/{n}" for n in range(30)]
-    lists = [f"http://a.test/list/?page={n}" for n in range(30)]
-    repeats = [f"{url}?sid={number * 7}" for number, url in enumerate(items)]
-    # The same name elsewhere, and a page that it makes another one.
-    others = ["http://a.test/ticket/1?sid=1", "http://a.test/ticket/1?sid=2"]
-    pages = [(url, url.partition("?sid")[0]) for url in items + repeats]
-    with Index(f"sqlite:///{path}", namespace="n") as index:
-        meet(index, pages + [(url, url) for url in lists + others])
-    code, out, err = call("patterns", "--database", path, "--rules", rules)
-    assert (code, err) == (0, "")
-    assert "1 rule written" in out
-    crawler = get_crawler(settings_dict={"DUD_LOAD_RULE_PATHS": [str(rules)]})
-    of = discarder.Fingerprinter.from_crawler(crawler).fingerprint
-    unique = {of(Request(url)) for url in items + lists + others}
-    assert len(unique) == len(items + lists + others)
-    assert [of(Request(url)) for url in repeats] == [of(Request(url)) for url in items]
-
-
 @pytest.fixture
 def no_list(monkeypatch):
     """Without it, the library downloads the list of public suffixes."""
@@ -167,31 +144,29 @@ def no_list(monkeypatch):
 async def test_the_rules_spare_downloads_and_lose_nothing(call, tmp_path):
     pytest.importorskip("duplicate_url_discarder", reason="its rules are tried with the package")
     asked: list[str] = []
+    everything = {f"/product/{n} " for n in range(PRODUCTS)}
+    everything |= {f"/product/{n} size=xl" for n in range(0, PRODUCTS, 4)}
 
     def find(target: str) -> bytes | None:
         asked.append(target)
-        return SITE.find(target)
+        return shop(target)
 
     async def things(site: str, name: str, **settings: object) -> set[str]:
         asked.clear()
         url = f"sqlite:///{tmp_path / name}"
-        done = await crawl(EverythingSpider, {"SIMHASH_DATABASE_URL": url} | settings, site=site)
+        done = await crawl(Follows, {"SIMHASH_DATABASE_URL": url} | settings, [f"{site}/"])
         assert done.errors == 0
         return {item["thing"] for item in done.items}
 
     with answering(find) as site:
-        assert await things(site, "first.db") == SITE.things()
-        without = len(asked)
+        assert await things(site, "first.db") == everything
+        assert len(asked) > 3 * PRODUCTS
         rules = tmp_path / "rules.json"
-        database = tmp_path / "first.db"
-        code, out, _ = call("patterns", "--database", database, "--least", 10, "--rules", rules)
+        code, out, _ = call("patterns", "--database", tmp_path / "first.db", "--rules", rules)
         assert code == 0, out
         addons = {"scrapy_simhash.Addon": 500, "duplicate_url_discarder.Addon": 600}
         given = {"ADDONS": addons, "DUD_LOAD_RULE_PATHS": [str(rules)]}
-        assert await things(site, "second.db", **given) == SITE.things()
+        assert await things(site, "second.db", **given) == everything
     (include,) = json.loads(rules.read_text("utf-8"))[0]["urlPattern"]["include"]
     assert f"http://{include}" == f"{site}/product/"
-    products = [target for target in asked if "/product/" in target]
-    # One of each, in each size that there is.
-    assert len(products) == SITE.products + SITE.products // 4
-    assert len(asked) < without
+    assert len([target for target in asked if "/product/" in target]) == len(everything)

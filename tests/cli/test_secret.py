@@ -11,7 +11,6 @@ from stored import fill
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.simhash.shingles import fingerprint
 
 
 @pytest.fixture
@@ -56,11 +55,6 @@ def test_no_command_shows_it(call, database, secret, tmp_path):
     shown += report.read_text("utf-8") if report.exists() else ""
     assert "shingles/2" in shown
     assert secret.hex() not in shown
-
-
-def test_texts_without_a_database_are_explained_without_one(call):
-    out = call("explain", "one two three four", "--json", SIMHASH_SECRET="any of 16 characters")[1]
-    assert json.loads(out)["fingerprint"] == fingerprint("one two three four")
 
 
 @pytest.fixture

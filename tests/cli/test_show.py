@@ -5,31 +5,15 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
 from loopback import PageSpider, article, crawl, prose, serve
 from scrapy import Request
 from scrapy.utils.defer import deferred_f_from_coro_f
 from scrapy.utils.request import fingerprint
-from stored import changed, fill, meet, store
+from stored import meet, store
 
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import LeftOut
-from scrapy_simhash.simhash.measure import jaccard
-from scrapy_simhash.simhash.scheme import load_scheme
-
-
-def test_stats(call, database):
-    code, out, _ = call("stats", "--json", "--database", database)
-    (namespace,) = json.loads(out)["namespaces"]
-    assert code == 0
-    assert (namespace["name"], namespace["size"], namespace["bits"]) == ("news", 3, 128)
-    (run,) = namespace["runs"]
-    assert (run["claims"], run["pending"], run["drops"], run["orphans"]) == (3, 0, 2, 0)
-    code, out, _ = call("stats", "--database", database)
-    assert re.search(r"│ news +│ +3 │ +1 │ 1 ", out)
-    assert "shingles/2" not in out
-    assert "shingles/2" in call("stats", "--details", "--database", database)[1]
 
 
 @deferred_f_from_coro_f
@@ -46,22 +30,6 @@ async def test_stats_show_what_a_run_counted_also_after_later_ones(call, tmp_pat
         assert re.search(rf"│ {run} .*│ pages +│ finished │ +3 │ +2 │ +1 │", out)
 
 
-def test_show_a_page_and_its_near_duplicates(call, database):
-    code, out, _ = call("show", "http://a.test/1", "--json", "--database", database)
-    known = json.loads(out)
-    assert code == 0
-    (version,) = known["versions"]
-    assert version["state"] == "confirmed"
-    assert known["duplicate_count"] == 2
-    copies = {copy["url"]: copy["id"] for copy in known["duplicates"]}
-    assert copies.keys() == {"http://b.test/1", "http://b.test/2"}
-    (drop,) = json.loads(call("show", "http://b.test/2", "--json", "--database", database)[1])[
-        "decisions"
-    ]
-    assert isinstance(version["claim"], str)
-    assert (drop["id"], drop["group"]) == (copies["http://b.test/2"], version["group"])
-
-
 def test_show_what_a_near_duplicate_is_one_of_and_what_changed(call, database):
     code, out, _ = call("show", "http://b.test/2", "--database", database)
     assert code == 0
@@ -69,18 +37,6 @@ def test_show_what_a_near_duplicate_is_one_of_and_what_changed(call, database):
     assert "Dropped in run 1, " in out
     assert "similar texts" in out
     assert "{+other0" in out
-
-
-def test_show_gives_the_values_of_a_duplicate_and_its_original(call, tmp_path):
-    path = tmp_path / "seen.db"
-    with Index(f"sqlite:///{path}") as index:
-        for number in (1, 2):
-            values = {"views": f"{number} readers", "author": "Ann"}
-            store(index, prose(1), f"http://{number}.test/", values)
-    known = json.loads(call("show", "http://2.test/", "--json", "--database", path)[1])
-    (drop,) = known["decisions"]
-    assert drop["fields"] == {"views": ["1 readers", "2 readers"]}
-    assert "1 readers -> 2 readers" in call("show", "http://2.test/", "--database", path)[1]
 
 
 def test_show_names_the_page_it_was_kept_beside_and_the_reason(call, tmp_path):
@@ -96,23 +52,6 @@ def test_show_names_the_page_it_was_kept_beside_and_the_reason(call, tmp_path):
     shown = call("show", "http://a.test/2", "--database", path)[1]
     assert "`price` differs: 1 EUR -> 2 EUR" in shown
     assert "differs" not in call("show", "http://a.test/1", "--database", path)[1]
-
-
-@pytest.mark.parametrize(("budget", "edits"), [(1 << 20, 3), (0, 0)])
-def test_show_gives_the_similarity_that_was_judged_by(call, tmp_path, budget, edits):
-    about = not budget
-    path = tmp_path / "seen.db"
-    with Index(f"sqlite:///{path}", text_budget=budget) as index:
-        texts = fill(index, edits=edits)
-    pair = texts[1], changed(texts[1], edits)
-    shingles = [load_scheme().sketch(text).shingles for text in pair]
-    known = json.loads(call("show", "http://b.test/2", "--json", "--database", path)[1])
-    (drop,) = known["decisions"]
-    assert drop["estimated"] is about
-    assert drop["similarity"] == pytest.approx(jaccard(*shingles), abs=0.1 if about else 1e-4)
-    shown = call("show", "http://b.test/2", "--database", path)[1]
-    assert f"{'about ' if about else ''}{drop['similarity']:.2f}" in shown
-    assert (f"about {drop['similarity']:.2f}" in shown) is about
 
 
 def test_show_finds_a_page_by_the_key_of_its_request(call, tmp_path):
@@ -165,16 +104,6 @@ def test_a_part_of_the_address_will_do(call, database):
     assert json.loads(one)["url"] == "http://b.test/1"
     # Not a pattern.
     assert call("show", "a_test", "--database", database)[0] == 2
-
-
-def test_equal_texts_leave_no_tail_and_long_ones_are_cut_at_words(call, database):
-    out = call("show", "http://b.test/1", "--database", database)[1]
-    assert "The texts are equal" in out
-    out = call("show", "http://b.test/2", "--database", database)[1]
-    words = set(prose(1, 200).split())
-    (shown_line,) = [line for line in out.splitlines() if "[…]" in line]
-    parts = re.sub(r"\[-.*?-\]|\{\+.*?\+\}|\[…\]", " ", shown_line).split()
-    assert set(parts) <= words
 
 
 def test_a_url_is_found_as_it_is_shown_without_its_secrets(call, tmp_path):

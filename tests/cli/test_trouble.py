@@ -47,14 +47,6 @@ def test_files_whose_names_are_no_text_are_worked_on(call, tmp_path) -> None:
     assert output.read_text() == '{"a": 1}\n'
 
 
-def test_fields_that_are_nested_too_deeply_are_named(call, tmp_path) -> None:
-    path = tmp_path / "in.jsonl"
-    path.write_bytes(b'{"text": ' + b"[" * 700 + b"]" * 700 + b"}\n")
-    code, _, err = call("dedupe", path, "-o", tmp_path / "out.jsonl", "--fields", "text")
-    assert "Traceback" not in err
-    assert code == 0 or "nested too deeply" in err
-
-
 def test_an_unreadable_database_is_reported_in_a_line(call) -> None:
     assert "driver" in one_line(call("stats", "--database", "nothing://u:secret@host/name"))
 

@@ -77,34 +77,6 @@ class Empty(Shop):
         return None
 """
 
-SLOW = """
-from scrapy_simhash.cli import try_
-from shop.spiders import Shop
-
-try_._INTERVAL = 0
-
-
-class Slow(Shop):
-    name = "slow"
-"""
-RANKED = """
-from hashlib import md5
-from shop.spiders import Shop
-from scrapy import Request
-
-
-class Ranked(Shop):
-    name = "ranked"
-
-    async def start(self):
-        for number in range(int(self.count)):
-            yield Request(f"{self.site}/5?ref={number}")
-
-    def parse(self, response):
-        nonce = md5(response.url.partition("?")[2].encode()).hexdigest()
-        yield {"url": response.url, "title": "Page 5", "nonce": nonce}
-"""
-
 
 @pytest.fixture
 def project(tmp_path):
@@ -232,29 +204,6 @@ def test_a_table_says_what_other_similarities_and_distances_would_drop(project, 
     ]
 
 
-@pytest.mark.slow
-def test_a_long_crawl_shows_its_progress(project, tried, site):
-    (project / "slow.py").write_text(SLOW)
-    code, _, err = tried("slow.py", "-a", f"site={site}", "-a", "count=4")
-    assert code == 0, err
-    assert "Crawling: 1 of about 300 pages, 0 items checked, 0 duplicates" in err
-    assert "Crawling: 4 of about 300 pages" in err
-
-
-@pytest.mark.slow
-def test_a_field_that_does_not_identify_an_item_is_offered_to_be_ignored(project, tried, site):
-    (project / "ranked.py").write_text(RANKED)
-    _, out, _ = tried("ranked.py", "-a", f"site={site}", "-a", "count=30")
-    assert "SIMHASH_IGNORE_FIELDS = ['nonce']" in out
-
-
-@pytest.mark.slow
-def test_where_nothing_has_a_text_this_is_told(tried, site):
-    code, out, _ = tried("short", "-a", f"site={site}", "-a", "count=3")
-    assert code == 0
-    assert "only equal items are duplicates" in out
-
-
 REFUSED = [
     (["shp"], "there is no spider 'shp'; did you mean 'shop'?"),
     (["another"], "there is no spider 'another'; there are bare, empty, shop, short"),
@@ -282,11 +231,3 @@ def test_what_can_not_be_tried_is_reported_in_one_line(project, tried, arguments
     assert words in err.strip().splitlines()[-1]
     assert "Traceback" not in err
     assert files(project) == before
-
-
-@pytest.mark.slow
-def test_outside_of_a_project_there_are_no_spiders(project, tried):
-    (project / "scrapy.cfg").unlink()
-    code, _, err = tried("shop")
-    assert code == 2
-    assert "there are no spiders here" in err

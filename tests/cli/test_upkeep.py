@@ -11,18 +11,6 @@ from contextlib import closing
 from scrapy_simhash.index.index import Index
 
 
-def test_prune(call, database):
-    code, _, err = call("prune", "--database", database)
-    assert code == 2
-    assert "SIMHASH_EXPIRE" in err
-    assert json.loads(call("prune", "--database", database, "--older-than", 1, "--json")[1]) == {
-        "namespace": "news",
-        "deleted": 0,
-        "duplicates": 0,
-        "left": 3,
-    }
-
-
 def test_prune_forgets_what_is_old(call, database, monkeypatch):
     later = time.time() + 3 * 86400
     monkeypatch.setattr(time, "time", lambda: later)
@@ -41,10 +29,6 @@ def test_reset_asks(call, database, monkeypatch):
     monkeypatch.setattr("builtins.input", lambda question: "y")
     assert call("reset", "--database", database)[0] == 0
     assert not json.loads(call("stats", "--json", "--database", database)[1])["namespaces"]
-
-
-def test_reset_without_a_question(call, database):
-    assert call("reset", "--yes", "--database", database)[0] == 0
 
 
 def test_an_empty_pattern_forgets_nothing(call, database):

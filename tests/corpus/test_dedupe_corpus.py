@@ -14,24 +14,21 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from unittest.mock import Mock
 
 import psutil
 import pytest
-from corpora import feed_of, items, jsonl
+from corpora import archive, feed_of, items, jsonl, record
 from loopback import article, prose
 from stored import changed
 
 from scrapy_simhash.corpus import dedupe as dedupe_module
-from scrapy_simhash.corpus import workers
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import SketchStore
 from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.feed import source as source_module
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
-from scrapy_simhash.feed.files import find_files
 from scrapy_simhash.feed.json_file import JsonLines
 from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.index.rule import Rule
@@ -72,15 +69,6 @@ def test_compressed_lines_are_read_and_written(call, tmp_path, suffix):
     assert unpack(output.read_bytes()) == jsonl([items[number] for number in kept])
 
 
-@pytest.mark.parametrize("suffix", [".bz2", ".xz", ".zst"])
-def test_what_is_cut_off_is_named(call, tmp_path, suffix):
-    source = tmp_path / f"in.jsonl{suffix}"
-    source.write_bytes(PACKED[suffix][0](jsonl(feed_of(300)[0]))[:-50])
-    code, _, err = call("dedupe", source, "-o", tmp_path / f"out.jsonl{suffix}")
-    assert code == 2
-    assert str(source) in err
-
-
 def test_a_table_in_parquet(call, tmp_path):
     pq = pytest.importorskip("pyarrow.parquet")
     pa = pytest.importorskip("pyarrow")
@@ -98,28 +86,14 @@ def test_a_table_in_parquet(call, tmp_path):
     assert pq.read_table(dropped).num_rows == 10
 
 
-def response(url, page, status="200 OK"):
-    http = f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\n\r\n".encode() + page
-    return record("response", url, "application/http; msgtype=response", http)
-
-
-def record(kind, url, type_, content):
-    head = (
-        f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n"
-        f"WARC-Date: 2030-01-31T00:00:00Z\r\nWARC-Record-ID: <urn:x:{abs(hash((kind, url)))}>\r\n"
-        f"Content-Type: {type_}\r\nContent-Length: {len(content)}\r\n\r\n"
-    )
-    return head.encode() + content + b"\r\n\r\n"
-
-
 @pytest.mark.parametrize("suffix", [".warc", ".warc.gz"])
 def test_an_archive_keeps_its_records_to_the_byte(call, tmp_path, suffix):
     pytest.importorskip("fastwarc")
     pack = gzip.compress if suffix.endswith("gz") else bytes
     info = pack(record("warcinfo", "", "application/warc-fields", b"software: x\r\n"))
     urls = [f"http://{site}.test/{number}" for number in range(4) for site in "ab"]
-    pages = [pack(response(url, article(url[-1]))) for url in urls]
-    error = pack(response("http://a.test/gone", article("1"), "404 Not Found"))
+    pages = [pack(archive((url, article(url[-1])))) for url in urls]
+    error = pack(archive(("http://a.test/gone", article("1")), status="404 Not Found"))
     request = pack(
         record("request", urls[0], "application/http; msgtype=request", b"GET /\r\n\r\n")
     )
@@ -135,7 +109,7 @@ def test_an_archive_keeps_its_records_to_the_byte(call, tmp_path, suffix):
 @pytest.mark.parametrize(("prefer", "kept"), [("canonical,shortest-url", 1), ("earliest", 0)])
 def test_of_an_archive_the_preferred_page_is_kept(call, tmp_path, prefer, kept):
     pytest.importorskip("fastwarc")
-    pages = [response(url, article("1")) for url in ("http://a.test/long", "http://b.test/")]
+    pages = [archive((url, article("1"))) for url in ("http://a.test/long", "http://b.test/")]
     source, output = tmp_path / "in.warc", tmp_path / "out.warc"
     source.write_bytes(b"".join(pages))
     code, _, err = call("dedupe", source, "-o", output, "--prefer", prefer)
@@ -148,7 +122,7 @@ def test_an_archive_that_is_cut_off_is_refused(call, tmp_path, suffix):
     """Wherever it is cut but between two records, or in the blank lines behind the last one."""
     pytest.importorskip("fastwarc")
     pack = gzip.compress if suffix.endswith("gz") else bytes
-    records = [pack(response(f"http://a.test/{n}", article(str(n)))) for n in range(3)]
+    records = [pack(archive((f"http://a.test/{n}", article(str(n))))) for n in range(3)]
     whole, last = b"".join(records), len(records[-1])
     source, output = (tmp_path / f"{name}{suffix}" for name in ("in", "out"))
     for cut in (8, 9, 30, last // 2, last - 100, last - 30, last - 15, last - 3):
@@ -169,7 +143,7 @@ def test_an_archive_that_is_compressed_as_a_whole_is_refused(call, tmp_path):
     pytest.importorskip("fastwarc")
     source = tmp_path / "in.warc.gz"
     urls = [f"http://a.test/{number}" for number in range(3)]
-    source.write_bytes(gzip.compress(b"".join(response(url, article(url)) for url in urls)))
+    source.write_bytes(gzip.compress(b"".join(archive((url, article(url))) for url in urls)))
     code, _, err = call("dedupe", source, "-o", tmp_path / "out.warc.gz")
     assert code == 2
     assert "record by record" in err
@@ -203,31 +177,6 @@ def test_lines_that_can_not_be_read_are_told_and_rejected(call, tmp_path):
     assert output.read_bytes() == jsonl([items[number] for number in kept])
 
 
-def test_of_many_rejected_lines_the_first_are_told_and_none_is_in_the_groups(call, tmp_path):
-    items, _ = feed_of(3)
-    source, groups = tmp_path / "in.jsonl", tmp_path / "groups.jsonl"
-    source.write_bytes(b"bad\n" * 30 + jsonl(items))
-    arguments = ["--groups", groups, "--ignore", "n", "--json"]
-    code, out, err = call("dedupe", source, "-o", tmp_path / "out.jsonl", *arguments)
-    assert code == 3
-    assert len(err.splitlines()) == 11
-    assert "20 more lines can't be read" in err
-    counts = json.loads(out)
-    assert (counts["read"], counts["rejected"], len(counts["problems"])) == (33, 30, 10)
-    rows = [json.loads(line) for line in groups.read_bytes().splitlines()]
-    assert [(row["id"], row["group"]) for row in rows] == [(31, 31), (32, 32), (33, 32)]
-
-
-def test_a_row_of_csv_that_is_not_utf_8_is_rejected_byte_for_byte(call, tmp_path):
-    source, output, rejects = (tmp_path / f"{name}.csv" for name in ("in", "out", "bad"))
-    source.write_bytes(b"text,n\r\nfirst one,1\r\n\x81\xff,2\r\nsecond,3\r\n")
-    code, _, err = call("dedupe", source, "-o", output, "--rejects", rejects)
-    assert code == 3
-    assert f"{source}, line 3: not UTF-8" in err
-    assert output.read_bytes() == b"text,n\r\nfirst one,1\r\nsecond,3\r\n"
-    assert rejects.read_bytes() == b"text,n\r\n\x81\xff,2\r\n"
-
-
 def test_a_folder_and_a_pattern_are_one_corpus(call, tmp_path, monkeypatch):
     items, kept = feed_of(30)
     folder = tmp_path / "in"
@@ -253,14 +202,6 @@ def test_files_of_several_forms_are_refused(call, tmp_path):
         assert code == 2
         assert names[1] in err
         assert "different formats" in err
-
-
-def test_an_input_without_documents_is_reported(call, tmp_path):
-    (tmp_path / "empty").mkdir()
-    for given_ in ("none.jsonl", "empty", "*.jsonl"):
-        code, _, err = call("dedupe", tmp_path / given_, "-o", tmp_path / "out.jsonl")
-        assert code == 2
-        assert given_ in err
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl.gz", "jsonl.zst", "parquet"])
@@ -296,15 +237,6 @@ def test_the_table_of_groups(call, tmp_path, form):
     assert rows[1] == {"group": 2, "id": 2, "kept": True, "url": "http://b.test/", **nothing}
     assert rows[2]["similarity"] == pytest.approx(0.95, abs=0.04)
     assert rows[3]["differs"] == "title"
-
-
-def test_a_table_of_groups_names_its_format(call, tmp_path):
-    source = tmp_path / "in.jsonl"
-    source.write_bytes(jsonl(feed_of(2)[0]))
-    groups = tmp_path / "groups.txt"
-    code, _, err = call("dedupe", source, "-o", tmp_path / "out.jsonl", "--groups", groups)
-    assert code == 2
-    assert ".parquet" in err
 
 
 TEXT = prose(1, 90)
@@ -352,28 +284,10 @@ def test_what_the_project_has_written_itself_is_not_compared(call, tmp_path):
         assert output.read_bytes() == jsonl([copies[number] for number in kept])
 
 
-def test_an_unknown_preference_is_refused(call, tmp_path):
-    source = tmp_path / "in.jsonl"
-    source.write_bytes(jsonl(COPIES))
-    for name in ("newest", "own-site=", ""):
-        code, _, err = call("dedupe", source, "-o", tmp_path / "o.jsonl", f"--prefer=https,{name}")
-        assert code == 2
-        assert "allowed are own-site=example.com, https, canonical" in err
-
-
 def sketcher_of(feed):
     plan = Plan.make(Rule(), bytes(16))
     reader = ItemReader(plan.scheme, plan.secret, ComparedFields(["text"]), 8, 10**6)
     return Sketcher([feed], reader, plan, [])
-
-
-def test_every_phase_says_how_many_items_are_done(tmp_path):
-    source = tmp_path / "in.jsonl"
-    source.write_bytes(jsonl({"id": n, "text": prose(n // 2, 60)} for n in range(3000)))
-    sketcher, told = sketcher_of(JsonLines(source)), {}
-    sketcher = replace(sketcher, reader=replace(sketcher.reader, fields=ComparedFields()))
-    dedupe_corpus(sketcher, Targets(tmp_path / "out.jsonl"), advance=told.__setitem__)
-    assert told == dict.fromkeys(("Reading", "Sketching", "Deciding", "Writing"), 3000)
 
 
 def test_a_run_that_fails_anywhere_leaves_nothing_and_can_be_repeated(tmp_path, monkeypatch):
@@ -478,22 +392,6 @@ def test_a_file_that_becomes_shorter_before_it_is_copied_is_refused(tmp_path, mo
     assert list(tmp_path.iterdir()) == [source]
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_blank_lines_and_a_last_line_without_an_end_are_read_in_chunks_too(
-    tmp_path, monkeypatch, suffix
-):
-    monkeypatch.setattr(source_module, "CHUNK_BYTES", 8)
-    given = [b'{"n": 1}', b" \r", b"", b'{"n": 2}\r', b'{"n": "a longer one"}', b"\t", b'{"n": 4}']
-    source = tmp_path / f"in.jsonl{suffix}"
-    source.write_bytes(PACKED[suffix][0](b"\n\n".join(given)))
-    feed = JsonLines(source)
-    many = list(feed.chunks())
-    assert len(many) > 2
-    found = [record for chunk in many for record in chunk]
-    assert found == list(feed.records())
-    assert [one[:2] for one in found] == [(2 * n + 1, given[n].strip()) for n in (0, 3, 4, 6)]
-
-
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv"])
 @pytest.mark.parametrize("more", [[], ["--fields", "text"]])
 def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch, suffix, more):
@@ -518,18 +416,6 @@ def test_many_processes_decide_as_one_does(call, tmp_path, monkeypatch, suffix, 
     monkeypatch.setattr(source_module, "CHUNK_BYTES", 3000)
     for options in (["--workers", 1], ["--workers", 3]):
         assert run(*options) == at_once
-
-
-def test_as_many_processes_as_pay_are_started(call, tmp_path, monkeypatch):
-    source, started = tmp_path / "in.jsonl", []
-    source.write_bytes(jsonl(feed_of(60)[0]))
-    monkeypatch.setattr(source_module, "CHUNK_BYTES", 1000)
-    monkeypatch.setattr(workers, "usable_cores", lambda: 5)
-    monkeypatch.setattr(workers, "_processes", lambda _, count: started.append(count))
-    for place, enough in enumerate((1000, 0)):
-        monkeypatch.setattr(workers, "_ENOUGH", enough)
-        assert call("dedupe", source, "-o", tmp_path / f"{place}.jsonl")[0] == 0
-    assert started == [5]
 
 
 @pytest.mark.parametrize(
@@ -582,10 +468,3 @@ def test_the_next_run_replaces_what_a_killed_one_left_and_no_process_survives_it
     assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
     assert output.read_bytes() == jsonl([items[number] for number in kept])
     assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out.jsonl"}
-
-
-def test_files_are_taken_in_the_order_of_their_names(tmp_path):
-    for name in ("b.jsonl", "a.csv", ".hidden.jsonl", "c.txt", "d.warc.gz"):
-        (tmp_path / name).touch()
-    found = [path.name for path in find_files(str(tmp_path))]
-    assert found == ["a.csv", "b.jsonl", "d.warc.gz"]

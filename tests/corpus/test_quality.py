@@ -49,12 +49,6 @@ def test_when_something_was_published_is_read_of_items_of_any_kind(value, moment
         assert read(item).published == moment
 
 
-def test_the_first_of_several_dates_counts_and_those_of_what_is_nested_do_not():
-    item = {"published": "2030-03-02", "datePosted": "2030-03-01", "title": "2029-01-01"}
-    item["comment"] = {"published": "2020-01-01"}
-    assert read(item).published == MOMENT - 10 * 3600
-
-
 @pytest.mark.parametrize(
     ("item", "canonical"),
     [

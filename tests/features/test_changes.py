@@ -27,12 +27,6 @@ def own(count: int, name: str = "own") -> list[str]:
     return [f"{name}{chr(97 + number)}" for number in range(count)]
 
 
-def test_words_in_place_of_others_stand_between_the_same_neighbours() -> None:
-    found = changes(spliced(100, 2, "x", "y", "z"), WORDS)
-    assert found.all == [WordEdit(["x", "y", "z"], WORDS[100:102], WORDS[99], WORDS[102])]
-    assert found.length == 400
-
-
 @pytest.mark.parametrize(("place", "before", "after"), [(0, "", WORDS[2]), (398, WORDS[397], "")])
 def test_a_change_at_the_end_of_a_text_has_one_neighbour(
     place: int, before: str, after: str
@@ -80,12 +74,6 @@ def test_an_ideograph_is_half_a_word() -> None:
     other = "".join(chr(0x8000 + number) for number in range(24))
     assert changes(text[:300] + other + text[324:], text).replaces_passage()
     assert not changes(text[:300] + other[1:] + text[323:], text).replaces_passage()
-
-
-def test_one_or_two_shared_pairs_do_not_end_a_passage() -> None:
-    new = spliced(100, 15, *own(6), *WORDS[106:109], *own(6, "more"))
-    assert [len(one.new) for one in changes(new, WORDS).all] == [15]
-    assert changes(new, WORDS).replaces_passage()
 
 
 def named(firm: str, count: int) -> list[str]:

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.features.shingles import (
     BINS,
-    among,
-    distinct,
     minhash,
     mix64,
     shingles,
@@ -27,30 +25,6 @@ def test_mix64_is_the_finaliser_of_splitmix64() -> None:
         "0x6e789e6aa1b965f4",
         "0x6c45d188009454f",
     ]
-
-
-def test_mix64_leaves_its_argument_alone() -> None:
-    values = np.array([1, 2], np.uint64)
-    mix64(values)
-    assert values.tolist() == [1, 2]
-
-
-SETS = [[], [3], [3, 3], [2, 1, 2, -5, 1 << 40, 1], list(range(50)) * 2]
-
-
-@pytest.mark.parametrize("numbers", SETS)
-def test_each_once_as_numpy_has_them(numbers):
-    given = np.array(numbers, np.int64)
-    found = distinct(np.sort(given))
-    assert found.dtype == given.dtype
-    assert found.tolist() == np.unique(given).tolist()
-
-
-@pytest.mark.parametrize("others", SETS)
-@pytest.mark.parametrize("numbers", SETS)
-def test_which_are_among_others_as_numpy_has_it(numbers, others):
-    given = np.array(numbers, np.int64)
-    assert among(given, others).tolist() == np.isin(given, others).tolist()
 
 
 hashes = st.sets(st.integers(0, 2**64 - 1), max_size=400).map(
@@ -76,26 +50,6 @@ def test_the_order_of_two_sets_does_not_matter_and_a_similarity_is_from_0_to_1(o
     estimate = similarity_of(minhash(one), minhash(other))
     assert estimate == similarity_of(minhash(other), minhash(one))
     assert 0 <= estimate <= 1
-
-
-def test_the_bins_without_a_hash_are_0_and_no_other_is():
-    first, second = np.uint64(5) << np.uint64(56), np.uint64(9) << np.uint64(56)
-    sketch = minhash(np.array([first, first + np.uint64(1), second], np.uint64))
-    assert [place for place, value in enumerate(sketch) if value] == [5, 9]
-
-
-def test_of_a_bin_the_least_hash_counts():
-    one, more = np.array([7 << 20], np.uint64), np.array([7 << 20, 9 << 20], np.uint64)
-    assert minhash(one) == minhash(more)
-
-
-@pytest.mark.parametrize("size", [1000, 10_000])
-def test_disjoint_sets_are_hardly_similar(size):
-    rng = np.random.default_rng(size)
-    estimates = [similarity_of(*map(minhash, random_sets(rng, 0, size))) for _ in range(200)]
-    # A bin of eight bits is equal by chance once in 255: what that adds is taken off on average.
-    assert max(estimates) < 0.04
-    assert np.mean(estimates) < 0.005
 
 
 @pytest.mark.parametrize("similarity", [0.5, 0.7, 0.8, 0.9, 0.95])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import lzma
 import subprocess
@@ -12,8 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from corpora import archive
 
 from scrapy_simhash.feed import source
 
@@ -22,15 +20,6 @@ MEBIBYTE = 1 << 20
 
 def zipped(start: bytes, part: bytes, size: int, end: bytes = b"\n", pack=gzip.compress) -> bytes:
     return pack(start + part * (size // len(part)) + end)
-
-
-def archive(body: bytes) -> bytes:
-    http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + body
-    head = (
-        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/\r\n"
-        f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(http)}\r\n\r\n"
-    )
-    return gzip.compress(head.encode() + http + b"\r\n\r\n")
 
 
 BOMBS = {
@@ -52,7 +41,9 @@ BOMBS = {
     "cells.csv.gz": lambda path, n: path.write_bytes(zipped(b"a,b\n", b",", n)),
     "wide.csv.gz": lambda path, n: path.write_bytes(zipped("a,b\n😀".encode(), b"x", n)),
     "open.csv.gz": lambda path, n: path.write_bytes(zipped(b'a,b\n"', b"x\n", n)),
-    "page.warc.gz": lambda path, n: path.write_bytes(archive(b"<p>a " * (n // 5))),
+    "page.warc.gz": lambda path, n: path.write_bytes(
+        gzip.compress(archive(("http://a.test/", b"<p>a " * (n // 5))))
+    ),
 }
 # A page that is too large is kept without a check.
 CODES = {"page.warc.gz": 0}
@@ -151,45 +142,6 @@ REFUSED = ["line.jsonl.gz", "element.json.gz", "cell.csv.gz", "open.csv.gz", "pa
 def test_a_bomb_takes_at_most_300_mebibytes_more_than_a_small_file(name, size):
     suffix = f".{name.partition('.')[2]}"
     check_peak(suffix, lambda path: BOMBS[name](path, size * MEBIBYTE))
-
-
-def powers(most):
-    """Many small numbers, and large ones."""
-    return st.integers(0, most).map(lambda power: 2**power)
-
-
-drawn = settings(max_examples=6, deadline=None)
-PACKS = [(".gz", gzip.compress), (".xz", lzma.compress), (".bz2", bz2.compress)]
-
-
-@measured
-@drawn
-@given(
-    st.sampled_from(PACKS),
-    st.tuples(
-        st.sampled_from([b"x", b"a b ", "😀".encode(), b"1,", b"\\ud83d\\ude00"]), powers(24)
-    ),
-    st.tuples(st.sampled_from([b"{}", b"[]", b'"a"', b"1", b'{"b":[1]}']), powers(20)),
-    st.integers(0, 1200),
-    st.integers(1, 3),
-)
-@example(PACKS[0], (b"x", 1), (b"{}", 249_990), 1, 3)
-def test_drawn_lines_take_no_more(pack, text, values, depth, lines):
-    (sign, length), (value, count) = text, values
-    start = b'{"a":' + b"[" * (depth + 1) + b'"' + sign * (length // len(sign)) + b'"'
-    line = start + (b"," + value) * count + b"]" * (depth + 1)
-    content = pack[1]((line + b"}\n") * lines)
-    check_peak(f".jsonl{pack[0]}", lambda path: path.write_bytes(content))
-
-
-@measured
-@drawn
-@given(st.sampled_from(PACKS), powers(24), powers(20), powers(12), st.sampled_from(["", '"']))
-@example(PACKS[0], 1, 499_990, 1, "")
-def test_drawn_rows_take_no_more(pack, length, cells, rows, quote):
-    row = f"{quote}{'x' * length}" + ",y" * cells + "\n"
-    content = pack[1](("a,b\n" + row * min(rows, 1 + 4 * MEBIBYTE // len(row))).encode())
-    check_peak(f".csv{pack[0]}", lambda path: path.write_bytes(content))
 
 
 def test_records_are_counted_for_what_is_kept_of_them(call, tmp_path, monkeypatch):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import json
 
 import pytest
@@ -37,40 +34,6 @@ def test_texts_that_are_too_long_are_compared_to_the_letter(call, tmp_path):
         SIMHASH_MAX_TEXT=2 * len(text),
     )
     assert (tmp_path / "out.jsonl").read_bytes() == jsonl([long[0], long[2], short[0]])
-
-
-@pytest.mark.parametrize("suffix", ["jsonl", "jl.gz", "csv", "csv.gz"])
-def test_dedupe(call, tmp_path, suffix):
-    items, kept = feed_of(40)
-    source, output, dropped = (tmp_path / f"{name}.{suffix}" for name in ("in", "out", "dropped"))
-    content = jsonl(items)
-    if "csv" in suffix:
-        text = io.StringIO()
-        writer = csv.DictWriter(text, ["url", "text", "n"])
-        writer.writeheader()
-        writer.writerows(items)
-        content = text.getvalue().encode()
-    source.write_bytes(gzip.compress(content) if suffix.endswith("gz") else content)
-    code, out, _ = call(
-        "dedupe", source, "-o", output, "--fields", "text", "--dropped", dropped, "--json"
-    )
-    assert code == 0
-    counts = {"read": 40, "kept": len(kept), "dropped": 40 - len(kept), "empty": 0, "unchecked": 0}
-    assert json.loads(out) == counts | NO_MORE
-
-    def numbers(path):
-        stored = path.read_bytes()
-        lines = (gzip.decompress(stored) if suffix.endswith("gz") else stored).decode()
-        rows = (
-            csv.DictReader(io.StringIO(lines))
-            if "csv" in suffix
-            else map(json.loads, lines.splitlines())
-        )
-        return [int(row["n"]) for row in rows]
-
-    assert numbers(output) == kept
-    assert numbers(dropped) == sorted(set(range(40)) - set(kept))
-    assert {path.name for path in tmp_path.iterdir()} == {source.name, output.name, dropped.name}
 
 
 @pytest.fixture
@@ -135,11 +98,6 @@ def test_an_item_without_a_text_of_its_own_is_compared_to_the_letter(dedupe_item
     assert dedupe_items(rows)[0] == [0, 1]
 
 
-def test_equal_rows_of_two_pages_are_two_rows(dedupe_items):
-    rows = [{"name": "Ann", "url": f"http://a.test/{page}"} for page in (1, 2, 1)]
-    assert dedupe_items(rows)[0] == [0, 1]
-
-
 def offer(number: int, site: str = "a", **more) -> dict:
     return {"url": f"http://{site}.test/{number}", "description": prose(1, 90), **more}
 
@@ -160,24 +118,6 @@ def test_across_sites_the_text_decides_and_the_price(dedupe_items):
     assert dedupe_items(volumes)[0] == [0, 1, 2]
     priced = [offer(n, "abc"[n], price=f"{n // 2} EUR") for n in range(3)]
     assert dedupe_items(priced)[0] == [0, 2]
-
-
-def test_other_numbers_in_the_text_are_other_things_on_one_site(dedupe_items):
-    quotations = [offer(n, text=f"{prose(2, 90)} {n % 2}") for n in range(3)]
-    assert dedupe_items(quotations)[0] == [0, 1]
-
-
-def test_a_feed_without_addresses_is_one_site(dedupe_items):
-    items = [{"text": prose(1, 90), "title": f"Title {n % 2}"} for n in range(3)]
-    assert dedupe_items(items)[0] == [0, 1]
-
-
-def test_the_address_that_an_item_has_by_another_name_is_where_it_is_from(dedupe_items):
-    items = [
-        {"text": prose(1, 90), "title": f"Title {'xy'[n]}", "link": f"http://{'ab'[n]}.test/"}
-        for n in range(2)
-    ]
-    assert dedupe_items(items)[0] == [0]
 
 
 def test_things_that_a_page_lists_under_addresses_of_their_own_are_different(dedupe_items):
@@ -207,23 +147,6 @@ def test_what_is_nested_deep_counts(dedupe_items, text):
 def test_an_item_that_can_not_be_read_is_not_compared(text):
     plan = Plan.make(Rule(), bytes(16))
     assert documents_of(plan, [{"name": "Ann", "text": text, "a": object()}]) == [None]
-
-
-@pytest.mark.parametrize(
-    ("content", "arguments", "message"),
-    [
-        (b'{"body": "a"}\n', [], "body"),
-        (b'{"text": "a"}\n', ["--fields", ""], "--fields"),
-    ],
-)
-def test_dedupe_reports_what_is_wrong(call, tmp_path, content, arguments, message):
-    source = tmp_path / "in.jsonl"
-    source.write_bytes(content)
-    code, _, err = call(
-        "dedupe", source, "-o", tmp_path / "out.jsonl", *(arguments or ["--fields", "text"])
-    )
-    assert code == 2
-    assert message in err
 
 
 def test_dedupe_overwrites_nothing(call, tmp_path):

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from corpora import feed_of, jsonl
+from corpora import archive, feed_of, jsonl
 from loopback import article, prose
 from sources import DOCS, blocks
 
@@ -31,20 +31,6 @@ def examples() -> list[tuple[str, str]]:
 
 def table(*rows: tuple[str, ...], delimiter: str = ",") -> str:
     return "".join(delimiter.join(row) + "\n" for row in rows)
-
-
-def archive(*pages: bytes) -> bytes:
-    records = []
-    for number, page in enumerate(pages):
-        http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + page
-        head = (
-            "WARC/1.0\r\nWARC-Type: response\r\n"
-            f"WARC-Target-URI: http://{number}.example.com/\r\n"
-            "Content-Type: application/http; msgtype=response\r\n"
-            f"Content-Length: {len(http)}\r\n\r\n"
-        )
-        records.append(gzip.compress(head.encode() + http + b"\r\n\r\n"))
-    return b"".join(records)
 
 
 @pytest.fixture
@@ -74,7 +60,10 @@ def folder(tmp_path: Path) -> Path:
         "articles.jsonl.gz": gzip.compress(jsonl(stories)),
         "items.json": json.dumps(stories).encode(),
         "new.jsonl": jsonl(stories),
-        "crawl.warc.gz": archive(article("a"), article("b"), article("a")),
+        "crawl.warc.gz": b"".join(
+            gzip.compress(archive((f"http://{n}.example.com/", article(seed))))
+            for n, seed in enumerate("aba")
+        ),
     }
     for name, content in texts.items():
         (tmp_path / name).write_bytes(content)

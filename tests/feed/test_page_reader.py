@@ -51,8 +51,3 @@ LINKS = "".join(f"<div><a href=/{n}>{prose(n, 4)}</a></div>" for n in range(60))
 )
 def test_what_a_crawl_would_not_compare_has_no_document(read, html):
     assert read(html) is None
-
-
-@pytest.mark.parametrize("text", [None, "", " \n", "Four words of text", prose("a", 900)])
-def test_neither_has_a_text_that_is_too_short_or_too_long(read, text):
-    assert read(text=text) is None

@@ -14,20 +14,6 @@ from typing import Any
 from hypothesis import strategies as st
 from lxml import etree, html
 
-__all__ = [
-    "PAGE",
-    "bodies",
-    "characters",
-    "documents",
-    "items",
-    "long_texts",
-    "pages",
-    "prose",
-    "secrets",
-    "texts",
-    "trees",
-]
-
 PAGE = "https://shop.example/p/1"
 
 # Texts

@@ -7,6 +7,7 @@ import unicodedata
 import numpy as np
 from fuzz.grammar import characters, long_texts, secrets, texts
 from fuzz.target import target
+from hypothesis import example
 from hypothesis import strategies as st
 
 from scrapy_simhash.features.shingles import shingle_names, shingles
@@ -50,6 +51,7 @@ def test_fingerprints(text: str, secret: bytes) -> None:
 
 
 @target(long_texts, examples=150)
+@example("a \ud800 b")
 def test_what_is_shown_and_kept(text: str) -> None:
     shown = visible(text)
     assert visible(shown) == shown

@@ -156,29 +156,29 @@ KINDS: dict[str, tuple[Callable[[int], bytes], dict[int, str]]] = {
     "small_paragraphs": (lambda n: b"<p>a b" * (n // 6), {590_000: SHORT, 5_000_000: COMPLEX}),
     "small_marked_boxes": (
         lambda n: b"<div class=nav id=x>a b</div>" * (n // 29),
-        {1_440_000: SHORT, 5_000_000: COMPLEX},
+        {1_440_000: SHORT},
     ),
     "small_cells": (
         lambda n: b"<table>" + b"<tr><td>1<td>2" * (n // 14),
-        {460_000: SHORT, 5_000_000: COMPLEX},
+        {460_000: SHORT},
     ),
-    "line_breaks": (lambda n: b"<p>" + b"a<br>" * (n // 5), {490_000: SHORT, 5_000_000: COMPLEX}),
-    "links": (lambda n: b"<a href=/>b</a> " * (n // 16), {790_000: SHORT, 5_000_000: COMPLEX}),
+    "line_breaks": (lambda n: b"<p>" + b"a<br>" * (n // 5), {490_000: SHORT}),
+    "links": (lambda n: b"<a href=/>b</a> " * (n // 16), {790_000: SHORT}),
     "buttons": (
         lambda n: b"<button>a <b>b</b></button>" * (n // 27),
-        {660_000: SHORT, 5_000_000: COMPLEX},
+        {660_000: SHORT},
     ),
     "navs_in_noscript": (
         lambda n: b"<noscript>" + b"<p>a b<nav>c</nav>" * (n // 18),
-        {590_000: SHORT, 5_000_000: COMPLEX},
+        {590_000: SHORT},
     ),
     "comments": (
         lambda n: b"<p>" + b"<!---->" * (n // 8) + b"word " * 99,
-        {790_000: SHORT, 5_000_000: COMPLEX},
+        {790_000: SHORT},
     ),
     "classes": (classes, {1_000_000: SHORT}),
     # Deep trees
-    "nested_boxes": (lambda n: b"<div>a b " * (n // 9), {890_000: SHORT, 5_000_000: COMPLEX}),
+    "nested_boxes": (lambda n: b"<div>a b " * (n // 9), {890_000: SHORT}),
     "nested_articles": (nested_articles, {600_000: SHORT}),
     # Attributes: libxml2 goes through all that an element has for each one more.
     "attributes": (
@@ -203,7 +203,7 @@ KINDS: dict[str, tuple[Callable[[int], bytes], dict[int, str]]] = {
     # Text
     "plain_text": (
         lambda n: html("<p>" + "word " * (n // 5)),
-        {990_000: SHORT, 5_000_000: LARGE, 6_000_000: LARGE},
+        {990_000: SHORT, 6_000_000: LARGE},
     ),
     "distinct_words": (lambda n: html(f"<p>{prose('words', n // 7)}"), {990_000: COMPARED}),
     "chinese": (lambda n: html(f"<p>{ideographs(n // 3)}"), {2_900_000: COMPARED}),

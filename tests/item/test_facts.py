@@ -16,7 +16,6 @@ from scrapy_simhash.item.content import read_item
 from scrapy_simhash.item.evidence import Evidence, Relation
 from scrapy_simhash.item.facts import (
     MAX_FIELDS,
-    RECORD_SIZE,
     Facts,
     changed_facts,
     conflict,
@@ -73,13 +72,6 @@ def test_the_bytes_of_facts_stay_what_they_are() -> None:
     ]
 
 
-@pytest.mark.parametrize("packed", [b"x", bytes(RECORD_SIZE + 1)])
-def test_other_bytes_are_no_facts(packed: bytes) -> None:
-    message = f"^facts take {RECORD_SIZE} bytes a field, not {len(packed)} bytes$"
-    with pytest.raises(ValueError, match=message):
-        Facts.unpack(packed)
-
-
 @given(short_items, short)
 def test_an_added_field_is_a_conflict_one_way_and_on_one_site_only(
     item: dict[str, Any], value: str
@@ -107,14 +99,6 @@ def test_the_first_of_several_names_is_given() -> None:
     assert unnamed is not None
     assert unnamed.startswith("#")
     assert conflict(Facts.unpack(new.packed()), Facts(), SAME_SITE) is not None
-
-
-def test_what_only_the_new_page_declares_is_no_conflict() -> None:
-    one, other = (
-        Facts.of({"page:title": Folded(Evidence.TEXT, title)}) for title in ("Ferry", "Bridge")
-    )
-    assert conflict(one, Facts(), SAME_SITE) is None
-    assert conflict(one, other, SAME_SITE) == "page:title"
 
 
 @pytest.mark.parametrize("stored", [{}, {"x": None, "year": 2026}])
@@ -145,12 +129,6 @@ def test_the_price_of_a_page_is_compared_with_that_of_other_pages(
     # What stands alone on a page may be its shipping.
     new = Facts.of({"price": Folded(Evidence.AMOUNT, "n:20")})
     assert conflict(new, one, relations) == "price"
-
-
-def test_values_are_hashed_with_the_secret() -> None:
-    fields, secret = {"title": Folded(Evidence.TEXT, "Ferry")}, bytes(range(16))
-    assert Facts.of(fields, secret) != Facts.of(fields)
-    assert Facts.of(fields, secret) == Facts.of(fields, secret)
 
 
 AMOUNTS = [
@@ -220,14 +198,6 @@ def test_decimal_comma_and_decimal_point_are_one(value: Decimal, name: str) -> N
 def test_another_amount_is_another_offer_on_any_site(name: str, one: Any, other: Any) -> None:
     assert across_sites({name: one}, {name: other}) == name
     assert across_sites({name: other}, {name: one}) == name
-
-
-def test_the_price_of_an_offer_in_a_list_is_found() -> None:
-    one = {"offers": [{"@type": "Offer", "price": 20, "seller": "A"}]}
-    other = {"offers": [{"@type": "Offer", "price": 21, "seller": "B"}]}
-    assert across_sites(one, other) == "offers.price"
-    assert on_one_site(one, other) == "offers"
-    assert across_sites({"offer": {"price": 20}}, {"offer": {"price": 21}}) == "offer.price"
 
 
 @pytest.mark.parametrize(
@@ -409,26 +379,9 @@ MOMENT = START + dt.timedelta(minutes=10)
         ("crawl_time", "20:31"),
         ("crawled", "3/4/2024 8:31 pm"),
         ("posted", "3 hours ago"),
-        ("posted", "2 weeks ago"),
-        ("posted", "Há 8 meses"),
-        ("posted", "2 ay önce"),
-        ("posted", "2个月前"),
-        ("posted", "2개월 전"),
         *(("salary", missing) for missing in ("nan", "NA", "N/A", "None", "null", "-")),
-        ("a", "vor 2 Tagen"),
-        ("a", "hace 3 días"),
-        ("a", "3小时前"),
-        ("a", "3日前"),
-        ("a", "3시간 전"),
-        ("a", "2 часа назад"),
-        ("a", "منذ 3 ساعات"),
-        ("a", "2 uur geleden"),
         ("a", "Aktualisiert vor einer Stunde"),
         ("a", "4 days 3 hours left"),
-        ("a", "noch 2 Tage und 4 Stunden"),
-        ("a", "剩余3天4小时"),
-        ("a", "残り3日"),
-        ("a", "осталось 3 дня"),
         ("a", "1 hour 20 minutes ago"),
         ("date", "yesterday"),
         ("posted", "Today, 10:15"),
@@ -438,10 +391,7 @@ MOMENT = START + dt.timedelta(minutes=10)
         ("crawled_at", "2020-01-01 10:00"),
         ("scrape_date", "2024-05-01"),
         ("抓取时间", "2020-01-01 10:00"),
-        ("入库时间", "2020-01-01 10:00"),
-        ("获取日期", "1月3日"),
         ("extracted_at", "2020-01-01T10:00:00Z"),
-        ("extractionDate", "2020-01-01"),
         ("discovered_at", "2020-01-01T10:00:00Z"),
         ("lastChecked", "2020-01-01"),
         ("accessed", "1 May 2020"),
@@ -578,11 +528,6 @@ def test_an_id_that_stands_in_the_url_says_no_more_than_that(name: str, value: A
     # Who names the key tells by it.
     keyed = read_item({name: value, "url": url}, page_url=page, since=0, now=1, key=[name])
     assert keyed.facts.records
-
-
-def test_a_short_number_that_stands_in_the_url_may_be_that_of_a_chapter() -> None:
-    item = {"number": 17, "url": "https://novels.example/p/17"}
-    assert read_item(item, page_url="", since=0, now=1).facts.records
 
 
 @pytest.mark.parametrize("name", ["url_id", "_id", "hash"])
@@ -723,12 +668,6 @@ def test_a_query_a_picture_and_a_page_make_no_other_file(one: str, other: str) -
     assert on_one_site({"file_urls": [one]}, {"file_urls": [other]}) is None
 
 
-def test_a_price_counts_whatever_it_is_nested_in() -> None:
-    one, other = ({"interactionStatistic": {"price": price}} for price in ("€5", "€6"))
-    new, stored = facts(one), facts(other)
-    assert conflict(new, stored, OTHER_SITE) == "interactionStatistic.price"
-
-
 @pytest.mark.parametrize(
     ("short", "full"),
     [
@@ -785,10 +724,6 @@ def test_what_is_no_date_for_sure_is_compared_as_it_is_written(
     assert on_one_site({name: other}, {name: one}) == name
 
 
-def test_fields_of_a_metadata_field_are_facts_of_their_own() -> None:
-    assert names({"metadata": {"sku": "X", "probability": 0.9}}) == ["metadata.sku"]
-
-
 def test_names_are_the_same_in_every_spelling() -> None:
     assert on_one_site({"datePublished": "x"}, {"date_published": "x"}) is None
     assert on_one_site({"datePublished": "x"}, {"date-published": "y"}) == "datePublished"
@@ -804,22 +739,6 @@ def test_of_very_many_fields_none_is_lost() -> None:
         changed = many | {f"field {i:03}": "x"}
         assert on_one_site(changed, many) in (f"field {i:03}", "(others)")
     assert across_sites(many | {"z price": 21}, many) == "z price"
-
-
-def test_the_number_of_fields_just_within_the_limit_has_no_others() -> None:
-    page_facts = facts({f"field {i:03}": i for i in range(MAX_FIELDS)})
-    assert len(page_facts.records) == MAX_FIELDS
-    assert "(others)" not in page_facts.names.values()
-    one_more = facts({f"field {i:03}": i for i in range(MAX_FIELDS + 1)})
-    assert len(one_more.records) == MAX_FIELDS
-    assert "(others)" in one_more.names.values()
-
-
-def test_each_of_very_many_fields_is_in_one_fact() -> None:
-    many = {f"field {i:03}": f"value {i}" for i in range(2 * MAX_FIELDS)}
-    page_facts = facts(many)
-    for name in many:
-        assert len({*facts(many | {name: "x"}).records} - {*page_facts.records}) == 1
 
 
 def test_facts_of_an_item_and_of_its_page_are_those_of_both():

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import reduce
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.features.tokens import normal
 from scrapy_simhash.index.similarity_cache import changes_of
-from scrapy_simhash.item.state import _PUNCTUATION, without_state
+from scrapy_simhash.item.state import without_state
 
 
 @pytest.mark.parametrize(
@@ -57,19 +52,6 @@ from scrapy_simhash.item.state import _PUNCTUATION, without_state
 def test_counts_and_relative_times_are_left_out(text: str, left: str) -> None:
     numbers = re.findall(r"(?<![a-z0-9])\d+(?:[.,:-]\d+)*", without_state(text))
     assert sorted(numbers) == sorted(left.split())
-
-
-@given(st.lists(st.sampled_from([*_PUNCTUATION, "7", "\u0338", "\u0301", "e"]) | st.text()))
-def test_a_text_is_normal_whatever_was_put_in_before(parts: list[str]) -> None:
-    for text in ("".join(parts), "".join(parts) * 31):
-        plain = reduce(lambda made, sign: made.replace(*sign), _PUNCTUATION.items(), text)
-        assert normal(plain, "NFKC") == normal(text, "NFKC")
-
-
-def test_a_text_without_counts_is_as_it_was() -> None:
-    text = "Flat 12, floor 3, 4 rooms of 78.5 m²: € 1,250 a month from 1 May 2024 (ref. R-491234)."
-    changes = Changes.of(without_state(text), text.replace("78.5", "78.5 "))
-    assert not changes.all
 
 
 #: What stands in a page at two visits, by language.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import SplitResult, urlsplit
 
 import pytest
@@ -10,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tldextract import TLDExtract
 
-from scrapy_simhash.item.keys import item_url
 from scrapy_simhash.item.urls import (
     UrlParts,
     _site_of_host,
-    _start_of_tail,
     _suffixes,
     host_of,
     same_site,
@@ -152,17 +149,6 @@ def test_parts_have_the_name_of_their_place(url, names, rest):
     assert url_parts.without(names) == rest
 
 
-def test_one_part_leaves_the_others():
-    parts = UrlParts.of("http://a.test/events/2031/05?b=1&a=2")
-    assert parts.without(["a.test/events/?a"]) == "http://a.test/events/2031/05?b=1"
-    assert parts.without(["a.test/events/*"]) == "http://a.test/events?a=2&b=1"
-
-
-def test_order_of_parameters_and_a_slash_at_the_end_make_no_other_address():
-    one, other = (UrlParts.of(f"http://a.test/{rest}") for rest in ("p/?a=1&b=2", "p?b=2&a=1"))
-    assert one.without(()) == other.without(())
-
-
 @pytest.mark.parametrize("url", ["", "page 5", "ftp://a.test/p?x=1", "http://[/", "http:///p?x=1"])
 def test_what_is_no_address_has_no_parts(url):
     assert UrlParts.of(url) is None
@@ -175,27 +161,3 @@ def test_what_is_too_much_of_an_address_has_no_parts():
 
 def test_a_path_of_many_dates_takes_no_long_time():
     assert UrlParts.of("http://a.test/" + "2031/05/" * 240 + "x").names() == []
-
-
-# What a tail is. It takes the square of the length of a path to search for it like this.
-YEAR = r"(?:19|20|21)\d\d"
-DATE = rf"/{YEAR}(?:-?\d\d){{1,2}}|/{YEAR}(?:/\d{{1,2}}){{0,2}}"
-TAIL = re.compile(rf"(?:{DATE}|/[^/=:]+[=:][^/]+)+/?$")
-segments = st.sampled_from(
-    [
-        *("2031", "1999-05", "20310503", "2031-05-03", "2031-5", "05", "3", "123", "11", "", "a"),
-        *("a=b", "c:d", "=b", "a=", "a=b=c", "x:y=z"),
-    ]
-)
-
-
-@given(st.lists(segments, max_size=9).map("/".join), st.sampled_from(["", "/"]))
-def test_the_tail_of_a_path_is_its_dates_and_facets(path: str, end: str) -> None:
-    path = f"/{path}{end}"
-    found = TAIL.search(path)
-    assert _start_of_tail(path) == (found.start() if found else len(path))
-
-
-def test_an_identity_key_that_is_a_url_is_recognised() -> None:
-    assert item_url("https://a.test/1", "http://list.test/") == "https://a.test/1"
-    assert item_url("5f2e", "http://page.test/") == "http://page.test/"

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import runpy
 from math import sqrt
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +10,6 @@ from hypothesis import strategies as st
 from scrapy_simhash.keys.bands import Bands, bands_for
 from scrapy_simhash.keys.plan import Blocks, blocks_for, load_keys
 from scrapy_simhash.simhash.scheme import Sketch
-
-PLANS = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "plans.py"))
 
 
 def text(hashes) -> Sketch:
@@ -84,24 +80,13 @@ def test_bands_never_change() -> None:
     """Namespaces hold these keys: whatever changes them makes every stored document unfindable."""
     few = text([mixed(number) for number in range(1, 9)])
     many = text([mixed(number) for number in range(1, 301)])
-    assert Bands().keys(few).tolist() == [
-        984708566,
-        -1379730180,
-        -1659931109,
-        1791551907,
-        1213818742,
-        1778100239,
-        -158218845,
-        -129044916,
-    ]
-    assert Bands(6, 6).keys(many).tolist() == [
-        1842012758,
-        -962962280,
-        -1075940481,
-        -642654231,
-        -106176628,
-        2122991290,
-    ]
+    assert (
+        Bands().keys(few).tobytes().hex()
+        == "d675b13afcfcc2ad1b760f9da3e9c86a766759480fa8fb69a3c591f64cee4ef8"
+    )
+    assert (
+        Bands(6, 6).keys(many).tobytes().hex() == "56e2ca6d985c9ac67f73debfe9dfb1d98cdfabf9ba468a7e"
+    )
 
 
 @pytest.mark.parametrize("bands", [Bands(), Bands(6, 6), Bands(5, 3)], ids=lambda bands: bands.id)
@@ -123,12 +108,6 @@ def test_texts_share_keys_as_often_as_their_similarity_predicts(bands, size, pai
         assert abs(shared / pairs - expected) <= error + 0.015, similarity
 
 
-def test_recall() -> None:
-    assert Bands(8, 4).recall(0.8) == pytest.approx(0.9852, abs=1e-4)
-    assert Bands(8, 4).recall(0) == 0
-    assert Bands(8, 4).recall(1) == 1
-
-
 @pytest.mark.parametrize(
     ("similarity", "id_"),
     [
@@ -147,32 +126,9 @@ def test_the_bands_for_a_similarity(similarity, id_) -> None:
     assert bands.recall(similarity) >= 0.985
 
 
-@pytest.mark.parametrize("similarity", [0.69, 1.01, float("nan")])
-def test_no_bands_for_such_a_similarity(similarity) -> None:
-    with pytest.raises(ValueError, match=r"from 0\.7 to 1"):
-        bands_for(similarity)
-
-
-def test_bands_need_shingles() -> None:
-    with pytest.raises(TypeError, match="bare fingerprint"):
-        Bands().keys(bare(7))
-    with pytest.raises(ValueError, match="single shingle"):
-        Bands().keys(text([]))
-
-
-@pytest.mark.parametrize(("bands", "rows"), [(0, 4), (4, 0), (-1, -4), (129, 1), (64, 9)])
-def test_bands_out_of_range(bands, rows) -> None:
-    with pytest.raises(ValueError, match=f"{bands} bands of {rows} rows: allowed are"):
-        Bands(bands, rows)
-
-
 # Blocks
 
 widths = st.lists(st.integers(1, 32), min_size=1, max_size=6).map(tuple)
-
-
-def test_blocks_are_the_bits_of_the_fingerprint_the_lowest_first() -> None:
-    assert Blocks((4, 8, 4)).keys(bare(0xABCD)).tolist() == [0xD, 0xBC, 0xA]
 
 
 def test_a_block_of_32_bits_is_stored_as_a_signed_integer() -> None:
@@ -180,11 +136,6 @@ def test_a_block_of_32_bits_is_stored_as_a_signed_integer() -> None:
     probes = probes_of(Blocks((32, 32)), bare(0), 2)
     assert probes[0].dtype == np.int32
     assert -(2**31) in probes[0]
-
-
-def test_bits_above_the_last_block_make_no_key() -> None:
-    assert Blocks((4, 4)).bits == 8
-    assert np.array_equal(Blocks((4, 4)).keys(bare(0xF12)), Blocks((4, 4)).keys(bare(0x12)))
 
 
 @st.composite
@@ -212,49 +163,6 @@ def test_nor_with_the_blocks_chosen_for_it(data, bits, distance, size) -> None:
     assert meeting_slots(blocks, fingerprint, near, distance)
 
 
-@given(st.data(), widths, st.integers(0, 7))
-def test_no_radius_can_be_smaller(data, widths, distance) -> None:
-    """For each block there are fingerprints within the distance that only its radius reaches."""
-    blocks = Blocks(widths)
-    radii = blocks.radii(distance)
-    assume(blocks.lookups(distance) <= 5_000)
-    assume(all(radius < width for radius, width in zip(radii, widths, strict=True)))
-    last = data.draw(st.sampled_from([slot for slot, radius in enumerate(radii) if radius >= 0]))
-    # As many errors in every block as it cannot bear, but in one, which has all that it can.
-    near = low = 0
-    for slot, (width, radius) in enumerate(zip(widths, radii, strict=True)):
-        count = radius + (slot != last)
-        near |= ((1 << count) - 1) << low
-        low += width
-    assert near.bit_count() == distance
-    assert meeting_slots(blocks, 0, near, distance) == [last]
-
-
-@given(widths, st.integers(0, 7))
-def test_lookups(widths, distance) -> None:
-    blocks = Blocks(widths)
-    assume(blocks.lookups(distance) <= 5_000)
-    fingerprint = 0x0123456789ABCDEF_FEDCBA9876543210
-    keys = blocks.keys(bare(fingerprint))
-    probes = probes_of(blocks, bare(fingerprint), distance)
-    assert len(probes) == blocks.slots
-    assert sum(len(of_slot) for of_slot in probes) == blocks.lookups(distance)
-    for key, of_slot in zip(keys, probes, strict=True):
-        assert len(set(of_slot.tolist())) == len(of_slot)
-        assert not len(of_slot) or of_slot[0] == key
-
-
-def test_radii_are_even_and_the_widest_blocks_have_the_larger_ones() -> None:
-    assert Blocks((22, 21, 21)).radii(3) == (1, 0, 0)
-    assert Blocks((22, 21, 21)).radii(10) == (3, 3, 2)
-    assert Blocks((20, 20, 24)).radii(3) == (0, 0, 1)
-
-
-def test_small_distances_need_not_search_every_block() -> None:
-    assert Blocks((20, 24, 20)).radii(0) == (-1, 0, -1)
-    assert [len(of_slot) for of_slot in probes_of(Blocks((20, 24, 20)), bare(9), 1)] == [1, 1, 0]
-
-
 def test_the_expected_candidates_are_those_of_random_fingerprints() -> None:
     blocks, size = Blocks((16, 16, 16, 16)), 400_000
     stored = np.random.default_rng(5).integers(0, 1 << 64, size, np.uint64)
@@ -263,24 +171,6 @@ def test_the_expected_candidates_are_those_of_random_fingerprints() -> None:
         keys = (stored >> np.uint64(16 * number)).astype(np.uint16)
         shared += int(np.isin(keys, probes.astype(np.uint16)).sum())
     assert shared == pytest.approx(blocks.candidates(8, size), rel=0.1)
-
-
-def test_absurd_distances_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"'blocks 22\+21\+21' takes \d+ lookups .* distance 30"):
-        probes_of(Blocks(), bare(7), 30)
-    with pytest.raises(ValueError, match="0 or more, not -1"):
-        probes_of(Blocks(), bare(7), -1)
-
-
-def test_no_fingerprint_has_no_keys() -> None:
-    with pytest.raises(ValueError, match="without a fingerprint"):
-        Blocks().keys(Sketch(None, 0, None))
-
-
-@pytest.mark.parametrize("widths", [(), (0,), (33,), (22, -1), (1,) * 129])
-def test_blocks_out_of_range(widths) -> None:
-    with pytest.raises(ValueError, match="allowed are 1 to 128 blocks of 1 to 32 bits"):
-        Blocks(widths)
 
 
 def test_the_blocks_chosen_cost_least() -> None:
@@ -301,12 +191,6 @@ def test_the_blocks_chosen_are_no_wider_than_the_fingerprint() -> None:
         assert blocks_for(bits, 3).bits <= bits
 
 
-@pytest.mark.parametrize("wrong", [(0, 3, 9), (64, -1, 9), (64, 3, -9)])
-def test_no_blocks_for_such_numbers(wrong) -> None:
-    with pytest.raises(ValueError, match="allowed are"):
-        blocks_for(*wrong)
-
-
 # Ids
 
 
@@ -316,12 +200,6 @@ def test_no_blocks_for_such_numbers(wrong) -> None:
 def test_keys_are_made_again_from_their_id(keys) -> None:
     assert load_keys(keys.id) == keys
     assert keys.slots == len(probes_of(keys, Sketch(7, 1, np.array([7], np.uint64)), 1))
-
-
-def test_the_ids_of_the_default_keys() -> None:
-    assert Bands().id == "bands 8x4"
-    assert Blocks().id == "blocks 22+21+21"
-    assert (Bands().needs_shingles, Blocks().needs_shingles) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -337,28 +215,3 @@ def test_other_ids_are_refused(id_) -> None:
 
 
 # The plans of the literature
-
-
-@pytest.mark.parametrize("distance", [1, 3])
-def test_every_plan_of_the_literature_finds_all_within_the_distance(distance) -> None:
-    random = np.random.default_rng(distance)
-    fingerprints, queries = PLANS["with_neighbours"](3000, 20, distance + 1, random)
-    found = {
-        name: PLANS["pairs"](build(fingerprints).find(queries, distance))
-        for name, build in PLANS["plans"](distance, 3000).items()
-    }
-    truth = found["brute force"]
-    assert len(truth) == len(queries) * (distance + 1)
-    assert all(pairs == truth for pairs in found.values()), found.keys()
-    assert len(found) == 10
-
-
-@pytest.mark.parametrize(("blocks", "tables"), [(4, 4), (5, 10), (6, 20), (7, 35)])
-def test_choices_of_blocks_are_not_counted_as_orders(blocks: int, tables: int) -> None:
-    """6 blocks of which 3 must match are 20 tables; counted as permutations they would be 120."""
-    fingerprints = np.random.default_rng(1).integers(0, 2**63, 100, np.uint64)
-    assert PLANS["choose"](fingerprints, blocks, blocks - 3).tables == tables
-
-
-def test_all_neighbours_within_three_bits() -> None:
-    assert len(set(PLANS["flips"](2**64 - 1, 3).tolist())) == 43_745

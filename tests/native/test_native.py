@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import threading
 from contextlib import contextmanager
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,14 +16,14 @@ from hypothesis import strategies as st
 
 from scrapy_simhash import native
 from scrapy_simhash.features import shingles as shingling
-from scrapy_simhash.features.changes import Changes, _count_words, _edits
+from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.shingles import minhash, shingles
 from scrapy_simhash.features.tokens import fold_table, tokens
 from scrapy_simhash.keys import bands as banding
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.simhash.measure import common, jaccard
 from scrapy_simhash.simhash.scheme import Sketch
-from scrapy_simhash.simhash.shingles import _SECOND, Shingles
+from scrapy_simhash.simhash.shingles import Shingles
 from scrapy_simhash.text.page import sketch as rest
 
 try:
@@ -344,87 +342,6 @@ def test_several_threads_may_use_it_at_once():
 
 
 # What is in use
-
-
-class Pure:
-    """The pure path as a core, of a table and bins that are given."""
-
-    def sketches(self, utf8, table, normalised, how, second):
-        given, table = [text.decode() for text in utf8], np.array(table, np.uint32)
-        assert how == (*shingling._PUBLIC, shingling._WINDOW)
-        if not normalised:
-            ((text,), points) = given, [ord(character) for character in given[0]]
-            return [None if table[np.minimum(points, len(table) - 1)].max() >= 1 << 30 else text]
-        assert second == _SECOND
-        with self.folding(table):
-            made = [Shingles()._sketch(text) for text in given]
-        return [
-            b"".join(
-                (
-                    one.fingerprint.to_bytes(16, sys.byteorder),
-                    one.digest.to_bytes(8, sys.byteorder, signed=True),
-                    one.shingles.tobytes(),
-                )
-            )
-            if one.size
-            else b""
-            for one in made
-        ]
-
-    def tokens(self, text, table, normalised):
-        assert normalised
-        with self.folding(np.array(table, np.uint32)):
-            return " ".join(tokens(text))
-
-    def changes(self, new, old, table, normalised):
-        assert normalised
-        with self.folding(np.array(table, np.uint32)):
-            ours, theirs = tokens(new), tokens(old)
-        found = [
-            (" ".join(change.new), " ".join(change.old), *change[2:])
-            for change in _edits(ours, theirs)
-        ]
-        return found, _count_words(ours), _count_words(theirs)
-
-    @contextmanager
-    def folding(self, table):
-        tokens("the table of ASCII is made of the real one, and cached")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("scrapy_simhash.features.tokens.fold_table", lambda: table)
-            yield
-
-    def minhash(self, hashes):
-        return minhash(np.frombuffer(hashes, np.uint64))
-
-    def bands(self, hashes, starts, orders, factors, bands):
-        bins = (np.array(starts, np.uint64), np.array(orders).reshape(4, 4))
-        chosen = np.frombuffer(hashes, np.uint64)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(banding, "_bins", lambda _: (*bins, np.array(factors, np.uint64)))
-            return Bands(bands, 4 // bands).keys(Sketch(None, chosen.size, chosen)).tobytes()
-
-    def common(self, hashes, others, least):
-        mine, *theirs = (np.frombuffer(one, np.uint64) for one in (hashes, *others))
-        return common(mine, theirs, least)
-
-
-def test_what_is_known_of_the_core_is_what_the_pure_path_makes():
-    with path(None):
-        assert native._made(Pure()) == native._KNOWN
-
-
-def test_no_arguments_are_read_in_a_way_that_depends_on_the_headers():
-    """With "#" a build with the headers of Python 3.13 fails on 3.11, whatever the stable ABI."""
-    folder = Path(native.__file__).parent
-    formats = [
-        written
-        for path in folder.glob("*.c")
-        for written in re.findall(
-            r'(?:Py_BuildValue\(|PyArg_ParseTuple\(\w+, )"(.+?)"', path.read_text()
-        )
-    ]
-    assert len(formats) > 8
-    assert not [one for one in formats if "#" in one]
 
 
 def started(**environment):

@@ -23,11 +23,6 @@ def test_distances_of_many_fingerprints_are_those_of_each_pair(data, width: int)
     assert found.tolist() == [[distance(a, b) for b in columns] for a in rows]
 
 
-def test_all_bits_of_the_widest_fingerprints_may_differ() -> None:
-    ones, zeros = np.full((1, 64), 255, np.uint8), np.zeros((1, 64), np.uint8)
-    assert hamming(ones, zeros).tolist() == [512]
-
-
 @given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)))
 def test_jaccard_is_what_sets_share_of_what_they_have(a: set[int], b: set[int]) -> None:
     one, other = (np.array(sorted(values), np.uint64) for values in (a, b))

@@ -1,15 +1,9 @@
 from __future__ import annotations
 
 from collections import UserDict
-from itertools import pairwise
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.simhash.measure import distance
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme
 from scrapy_simhash.simhash.shingles import Shingles, fingerprint
 
@@ -52,34 +46,6 @@ def test_text_with_nothing_to_say_has_no_fingerprint(text: str) -> None:
     assert sketch.fingerprint is None
     assert sketch.size == 0
     assert fingerprint(text) is None
-
-
-@given(st.text(max_size=80))
-def test_sketch_holds_the_shingles(text: str) -> None:
-    sketch = load_scheme().sketch(text)
-    assert sketch.shingles is not None
-    assert sketch.shingles.tolist() == shingles(text).tolist()
-    assert sketch.size == len(set(sketch.shingles.tolist()))
-    assert (sketch.fingerprint is None) == (sketch.size == 0)
-    assert sketch.fingerprint is None or 0 <= sketch.fingerprint < 2**128
-
-
-def test_the_low_64_bits_of_one_shingle_are_its_hash() -> None:
-    sketch = load_scheme().sketch("two words")
-    assert sketch.fingerprint is not None
-    assert sketch.shingles is not None
-    assert sketch.fingerprint & (2**64 - 1) == int(sketch.shingles[0])
-
-
-def test_short_texts_do_not_collapse() -> None:
-    """An even split decided by a constant would pull two-feature texts together."""
-    generator = np.random.default_rng(3)
-    made = [
-        fingerprint(" ".join(f"w{n}" for n in generator.integers(0, 10**6, 3))) for _ in range(200)
-    ]
-    distances = [distance(a, b) for a, b in pairwise(made)]
-    assert 60 < np.mean(distances) < 68
-    assert distance(fingerprint("我喜欢健身"), fingerprint("我喜欢普洱茶")) > 26
 
 
 class Letters:
@@ -135,11 +101,6 @@ def test_wrong_scheme_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         load_scheme(name, options)
-
-
-def test_class_and_name_are_the_same_scheme() -> None:
-    path = "scrapy_simhash.simhash.shingles:Shingles"
-    assert load_scheme(path).id == load_scheme("shingles").id == Shingles.id
 
 
 def test_explanation_of_shingles() -> None:

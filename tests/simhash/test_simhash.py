@@ -12,7 +12,6 @@ from scrapy_simhash.simhash.measure import (
     distance,
     expected_distance,
     limits,
-    similarity,
     similarity_at,
 )
 from scrapy_simhash.simhash.shingles import majority
@@ -105,45 +104,9 @@ def test_within_includes_the_limit(a: int, flipped: set[int], n: int) -> None:
     assert within(a, b, n) == (len(flipped) <= n)
 
 
-def test_within_defaults_to_three() -> None:
-    """Tools that compare with < lose the pairs at exactly the distance asked for."""
-    assert within(0b111, 0)
-    assert not within(0b1111, 0)
-
-
-def test_distance_takes_numpy_integers_of_any_kind() -> None:
-    assert distance(np.uint64(2**64 - 1), np.int64(0)) == 64
-    assert distance(np.uint64(2**64 - 1), 2**100) == 65
-
-
-@pytest.mark.parametrize("function", [distance, within, similarity])
-def test_what_is_no_fingerprint_is_refused(function: object) -> None:
-    assert callable(function)
-    with pytest.raises(TypeError, match="not NoneType and int"):
-        function(None, 1)
-    with pytest.raises(TypeError, match="not float and int"):
-        function(1.0, 1)
-    with pytest.raises(ValueError, match="unsigned integer, not -1"):
-        function(1, -1)
-
-
-def test_similarity_refuses_a_wider_fingerprint() -> None:
-    assert similarity(2**63, 2**63, bits=64) == 1
-    with pytest.raises(ValueError, match="more than 64 bits"):
-        similarity(2**64, 0, bits=64)
-
-
 @given(st.sampled_from([64, 128]), st.floats(0.05, 1))
 def test_similarity_and_distance_are_inverse(bits: int, s: float) -> None:
     assert similarity_at(expected_distance(s, bits), bits) == pytest.approx(s, abs=1e-6)
-
-
-def test_the_law_at_its_ends() -> None:
-    assert expected_distance(1) == 0
-    assert expected_distance(0) == 64
-    assert similarity_at(0) == 1
-    assert similarity_at(64) == pytest.approx(0)
-    assert similarity_at(128) == 0
 
 
 def test_the_law_holds_for_random_sets() -> None:
@@ -157,18 +120,6 @@ def test_the_law_holds_for_random_sets() -> None:
             measured.append(distance(majority(a), majority(b)))
         jaccard = shared / (shared + 2 * own)
         assert np.mean(measured) == pytest.approx(expected_distance(jaccard), abs=1)
-
-
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan")])
-def test_a_similarity_is_from_0_to_1(value: float) -> None:
-    with pytest.raises(ValueError, match="from 0 to 1"):
-        expected_distance(value)
-
-
-@pytest.mark.parametrize("value", [-1, 129, float("nan")])
-def test_a_distance_is_at_most_the_width(value: float) -> None:
-    with pytest.raises(ValueError, match="from 0 to 128"):
-        similarity_at(value)
 
 
 @pytest.mark.parametrize(
@@ -185,9 +136,3 @@ def test_limits_fall_as_the_similarity_rises(a: float, b: float) -> None:
     assert low[0] >= high[0]
     assert low[1] >= high[1]
     assert 0 <= low[0] <= low[1] <= 26
-
-
-@pytest.mark.parametrize("value", [0.69, 1.01, float("nan"), -1])
-def test_limits_refuse_what_cannot_be_distinguished(value: float) -> None:
-    with pytest.raises(ValueError, match=r"from 0\.7 to 1"):
-        limits(value)

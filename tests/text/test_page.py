@@ -6,23 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
-from lxml import etree
 
 from scrapy_simhash.features.shingles import shingles
-from scrapy_simhash.text.blocks import width
 from scrapy_simhash.text.html import parse_html
 from scrapy_simhash.text.page import (
     PageContent,
     containment,
     load_extractor,
-    page_text,
     read_page,
     sketch,
     without_site_lines,
 )
-from scrapy_simhash.text.page_facts import page_facts
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -32,12 +26,6 @@ STORY = "".join(
     f"<p>In year {n} the ferry carried {n * 7} goats and {n * 3} fiddlers over the wide bay.</p>"
     for n in range(1, 13)
 )
-TAGS = ["div", "p", "nav", "footer", "span", "a", "h1", "h2", "time", "button", "script", "meta"]
-TAGS += ["title", "noscript", "aside", "article", "li", "td", "svg", "select", "br", "style"]
-ATTRIBUTES = ["class", "id", "style", "lang", "datetime", "itemprop", "itemtype", "content"]
-ATTRIBUTES += ["property", "type"]
-VALUES = ["sidebar", "display: none", "price", "datePublished headline", "2024-05-06", "0001-01-01"]
-VALUES += ["9999-12-31T23:59-23:59", "og:title", "application/ld+json", "Review", "12.50", ""]
 
 
 def chapters(number: int) -> str:
@@ -56,47 +44,6 @@ def read(html: str, extractor: str = "density") -> PageContent:
 
 def page(main: str, *, beside: int = 5) -> str:
     return f"<html><body><nav><ul>{chapters(beside)}</ul></nav><main>{main}</main></body></html>"
-
-
-@st.composite
-def markup(draw: st.DrawFn, depth: int = 4) -> str:
-    """A tree of tags that mean something to the reader, with texts between them."""
-    tag = draw(st.sampled_from(TAGS))
-    attributes = draw(
-        st.dictionaries(st.sampled_from(ATTRIBUTES), st.sampled_from(VALUES), max_size=3)
-    )
-    inner = [draw(st.text('a Z9.界{}[]":,é\0<&', max_size=30))]
-    for _ in range(draw(st.integers(0, 3)) if depth else 0):
-        inner.append(draw(markup(depth=depth - 1)))
-        inner.append(draw(st.sampled_from(["", " and so on ", "2021", "x" * 120])))
-    named = "".join(f' {name}="{value}"' for name, value in attributes.items())
-    return f"<{tag}{named}>{''.join(inner)}</{tag}>"
-
-
-@given(markup())
-@example("<noscript><p>" + "All that this page says is for those without scripts. " * 30)
-@example("")
-@settings(max_examples=2 * settings.default.max_examples)
-def test_the_text_is_that_of_page_text_whatever_the_page(html: str) -> None:
-    root = parse_html(html)
-    if root is None:
-        return
-    before = etree.tostring(root)
-    for name in EXTRACTORS:
-        content = read_page(root, load_extractor(name))
-        assert content.text == page_text(root, extractor=name)
-        assert width(content.text) <= width(content.visible)
-        assert containment(content.page_sketch, content.page_sketch) in (0.0, 1.0)
-    assert all(value and len(value) <= 256 for value in page_facts(root).values())
-    assert etree.tostring(root) == before
-
-
-@given(st.binary(max_size=400))
-def test_no_bytes_make_it_fail(body: bytes) -> None:
-    root = parse_html(b"<title>x</title><script type=application/ld+json>" + body)
-    if root is not None:
-        page_facts(root)
-        read_page(root, load_extractor("density"))
 
 
 @pytest.mark.parametrize("extractor", EXTRACTORS)
@@ -119,10 +66,6 @@ def test_a_footer_as_main_text_does_not_speak_for_a_table_of_contents() -> None:
     )
     assert content.text.startswith("Copyright")
     assert not content.is_representative
-
-
-def test_an_empty_page_does_not_speak() -> None:
-    assert not read("<html><body></body></html>").is_representative
 
 
 def test_a_short_text_speaks_where_little_stands_around_it() -> None:
@@ -184,18 +127,6 @@ def test_the_estimate_is_off_by_its_standard_error(shared: float, extra: int) ->
         off.append((containment(sketch(small), sketch(large)) - exact) / error)
     assert abs(np.mean(off)) < 0.6
     assert np.sqrt(np.mean(np.square(off))) < 1.5
-
-
-@given(st.text(max_size=200), st.text(max_size=200))
-def test_containment_is_the_same_both_ways_and_a_share(a: str, b: str) -> None:
-    share = containment(sketch(a), sketch(b))
-    assert 0 <= share <= 1
-    assert share == containment(sketch(b), sketch(a))
-
-
-def test_a_page_without_text_is_contained_in_nothing() -> None:
-    assert containment(sketch(""), sketch("all sorts of things")) == 0
-    assert containment(sketch(""), sketch("")) == 0
 
 
 @pytest.mark.parametrize("packed", [b"", b"abc", bytes(8), struct.pack("<I", 3)])

@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from lxml import etree, html
+from lxml import etree
 
 from scrapy_simhash.text.html import parse_html
 from scrapy_simhash.text.page import load_extractor, page_text
@@ -91,10 +87,6 @@ def test_blocks() -> None:
     assert text.splitlines() == [
         "foobar baz qux", "one two", "three", "a b", "c d", "end", "of it"
     ]  # fmt: skip
-
-
-def test_text_without_markup_is_its_own_main_text() -> None:
-    assert page_text("just a few words") == "just a few words"
 
 
 MARKS = ["comments", "related-posts", "share_bar", "SIDEBAR x", "a ad b"]
@@ -212,13 +204,6 @@ def test_page_of_comments_is_its_comments(name: str, body: str) -> None:
     assert set(ESSAY) <= set(page_text(page).splitlines())
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_long_comments_below_each_other_are_no_stories_with_comments(count: int) -> None:
-    texts = [f"{number} {' '.join(ESSAY)}" for number in range(count)]
-    entries = "".join(f"<div class='comment'><p>{text}</p></div>" for text in texts)
-    assert page_text(f"<body><h1>Guests</h1>{entries}").splitlines()[-count:] == texts
-
-
 def test_thread_is_its_question_and_its_answers() -> None:
     posts = "".join(f"<div class='post'><p>{text}</p></div>" for text in ESSAY)
     answers = f"<p>{ENGLISH[0]}</p><div class='comments'>{paragraphs(ESSAY)}</div>"
@@ -248,21 +233,6 @@ def test_list_of_links_is_the_text_of_a_page_that_has_no_other() -> None:
     assert "The main page" not in page_text(page)
 
 
-def test_short_links_are_no_titles() -> None:
-    titles = "".join(f"<li><a href=/>A rather long headline about {n}</a></li>" for n in range(20))
-    controls = "".join(f"<li><a href=/>Page {n}</a></li>" for n in range(20))
-    assert "Page" not in page_text(f"<body><ul>{titles}{controls}</ul>")
-
-
-def test_page_of_nothing_but_short_links_is_all_its_text() -> None:
-    assert page_text("<body><a href=/>Home</a><p><a href=/all>All</a>") == "Home\nAll"
-
-
-def test_part_of_an_article_is_not_enough() -> None:
-    inner = f"<section>{paragraphs(ENGLISH[:3])}</section>"
-    assert page_text(f"<body><div>{inner}{paragraphs(ENGLISH[3:])}</div>") == "\n".join(ENGLISH)
-
-
 def test_headings_belong_to_the_article() -> None:
     body = "".join(f"<h3>Part {n}</h3><p>{sentence}</p>" for n, sentence in enumerate(ENGLISH))
     text = page_text(f"<body><div>{'<ul><li>1</li></ul>' * 9}</div><div>{body}</div>")
@@ -276,39 +246,11 @@ def test_links_inside_the_article_are_kept_and_lists_of_them_are_not() -> None:
     assert page_text(page) == "\n".join(ENGLISH)
 
 
-def test_refetch_with_other_boxes_gives_the_same_text() -> None:
-    first = news(paragraphs(ENGLISH))
-    second = first.replace("Section number", "Other topic").replace("Rain", "Snow")
-    assert first != second
-    assert page_text(first) == page_text(second)
-
-
-def test_bytes_str_and_tree_give_the_same_text() -> None:
-    page = portal(paragraphs(MIXED))
-    assert page_text(page.encode()) == page_text(page) == page_text(html.fromstring(page))
-
-
 def test_namespaced_tags_are_known_by_their_local_names() -> None:
     body = f"<body><script>x()</script><nav>Menu</nav>{paragraphs(ENGLISH)}</body>"
     root = etree.fromstring(f'<html xmlns="http://www.w3.org/1999/xhtml">{body}</html>')
     assert root.tag == "{http://www.w3.org/1999/xhtml}html"
     assert page_text(root) == "\n".join(ENGLISH)
-
-
-@pytest.mark.parametrize("tag", ["p", "b", "nav"])
-def test_tail_of_the_root_is_not_part_of_the_page(tag: str) -> None:
-    root = html.fromstring(f"<div><{tag}>inside</{tag}>outside</div>")[0]
-    assert page_text(root) == ("" if tag == "nav" else "inside")
-
-
-@pytest.mark.parametrize("extractor", ["density", "body", "trafilatura"])
-def test_tree_is_left_unchanged(extractor: str) -> None:
-    if extractor == "trafilatura":
-        pytest.importorskip("trafilatura")
-    root = html.fromstring(portal(paragraphs(ENGLISH)))
-    before = etree.tostring(root)
-    assert page_text(root, extractor=extractor)
-    assert etree.tostring(root) == before
 
 
 @pytest.mark.parametrize(
@@ -349,16 +291,6 @@ def test_hostile_page(page: str, text: str) -> None:
     assert page_text(page) == text
 
 
-def test_huge_text_node_is_read_whole() -> None:
-    assert len(page_text("<p>" + "long " * 2_400_000)) == 5 * 2_400_000 - 1
-
-
-@given(st.binary() | st.text())
-def test_anything_is_a_page(page: bytes | str) -> None:
-    text = page_text(page)
-    assert text == "\n".join(" ".join(line.split()) for line in text.split("\n"))
-
-
 @pytest.mark.parametrize(
     ("declared", "encoding"),
     [
@@ -378,37 +310,6 @@ def test_encoding(declared: str, encoding: str) -> None:
     assert page_text(page.encode(encoding)) == sentence
 
 
-@pytest.mark.parametrize("declared", ["", '<meta charset="hex">'])
-def test_undeclared_bytes_that_are_not_utf8_are_windows_1252(declared: str) -> None:
-    assert page_text(f"{declared}<p>‘café’".encode("cp1252")) == "‘café’"
-
-
-def test_page_cut_inside_a_character_keeps_its_declared_encoding() -> None:
-    assert page_text('<meta charset="utf-8"><p>渡船'.encode()[:-1]) == "渡\ufffd"
-
-
-def test_parse_html_gives_the_elements_of_lxml_html() -> None:
-    root = parse_html(b"<p>text")
-    assert isinstance(root, html.HtmlElement)
-    assert root.tag == "html"
-
-
-def first_heading(root: html.HtmlElement) -> str:
-    return str(root.findtext(".//h1"))
-
-
-not_callable = "text"
-
-
-@pytest.mark.parametrize("path", [f"{__name__}:first_heading", f"{__name__}.first_heading"])
-def test_extractor_by_import_path(path: str) -> None:
-    assert page_text(news(""), extractor=path) == "Island Post"
-
-
-def test_extractor_by_callable() -> None:
-    assert page_text(news(""), extractor=first_heading) == "Island Post"
-
-
 @pytest.mark.parametrize("name", ["densty", "", "no.such.module", f"{__name__}:nothing", "a:b:c"])
 def test_unknown_extractor_is_refused_with_what_is_allowed(name: str) -> None:
     with pytest.raises(ValueError, match='"density", "body", "trafilatura"') as error:
@@ -416,40 +317,11 @@ def test_unknown_extractor_is_refused_with_what_is_allowed(name: str) -> None:
     assert repr(name) in str(error.value)
 
 
-@pytest.mark.parametrize("name", [None, 3, f"{__name__}:not_callable"])
-def test_extractor_of_a_wrong_type_is_refused(name: Any) -> None:
-    with pytest.raises(TypeError, match="extractor"):
-        load_extractor(name)
-
-
-def test_extractor_that_returns_no_text_is_refused() -> None:
-    with pytest.raises(TypeError, match="returned NoneType, not str"):
-        page_text("<p>text", extractor=lambda root: None)  # type: ignore[arg-type, return-value]
-
-
-@pytest.mark.parametrize("page", [None, 3, ["<p>text"], html.fromstring("<p>x").getroottree()])
-def test_page_of_a_wrong_type_is_refused(page: Any) -> None:
-    with pytest.raises(TypeError, match="bytes, str or an lxml element, not"):
-        page_text(page)
-
-
 def test_trafilatura_finds_the_article() -> None:
     pytest.importorskip("trafilatura")
     text = page_text(news(paragraphs(ENGLISH)), extractor="trafilatura")
     assert ENGLISH[2] in text
     assert "Section number" not in text
-
-
-def test_trafilatura_that_is_not_installed_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "trafilatura", None)
-    with pytest.raises(ValueError, match=r"pip install scrapy-simhash\[trafilatura\]"):
-        load_extractor("trafilatura")
-
-
-def test_a_paragraph_is_never_the_whole_article() -> None:
-    long = " ".join(ENGLISH * 3)
-    page = f"<body><ul><li>Menu</li></ul><div><h1>Title</h1><p>{long}</p><p>{ENGLISH[0]}</p></div>"
-    assert page_text(page).splitlines()[-2:] == [long, ENGLISH[0]]
 
 
 def test_what_stands_beside_an_article_is_left_out() -> None:
@@ -467,10 +339,6 @@ def test_forms_and_captions_are_no_part_of_the_article() -> None:
         "<figure><img><figcaption>The ferry in the fog, seen from the shore</figcaption></figure>"
     )
     assert page_text(f"<body><div>{article}{form}{figure}</div></body>") == "\n".join(ENGLISH)
-
-
-def test_a_form_around_the_whole_page_makes_no_difference() -> None:
-    assert page_text(f"<body><form>{paragraphs(ENGLISH)}</form>") == "\n".join(ENGLISH)
 
 
 def test_a_line_of_copyright_is_not_the_text_of_a_list_of_links() -> None:
