@@ -10,14 +10,8 @@ from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_simhash import Index
 from scrapy_simhash.crawl.settings import Settings
-<<<<<<< HEAD
 from scrapy_simhash.db.engine import shown_url
 from scrapy_simhash.exceptions import IndexUnavailable, SettingError
-=======
-from scrapy_simhash.db import transactions
-from scrapy_simhash.db.passwords import Passwords, shown_url
-from scrapy_simhash.exceptions import IndexUnavailable
->>>>>>> testsa
 
 HIDDEN = "hush-hush/1"
 QUOTED = "hush-hush%2F1"
@@ -47,40 +41,6 @@ def test_a_database_that_does_not_answer_is_named_without_its_password(url):
 
 
 @pytest.mark.parametrize(
-<<<<<<< HEAD
-=======
-    "connect_args",
-    [{"password": HIDDEN}, {"ssl": {"key_password": HIDDEN}}, {"conninfo": [HIDDEN]}],
-    ids=["plain", "inside", "dsn"],
-)
-def test_messages_of_a_driver_and_their_causes_are_shown_without_the_password(
-    monkeypatch, connect_args
-):
-    def fail(*arguments, **options):
-        engine = create_engine("sqlite://")
-        error = RuntimeError(f"no: password={HIDDEN!r} of ann")
-
-        def connect(*more):
-            raise OperationalError("", {}, error) from ValueError(HIDDEN)
-
-        engine.connect = engine.begin = connect
-        return engine
-
-    monkeypatch.setattr(transactions, "create_engine", fail)
-    options = {"connect_args": connect_args}
-    with pytest.raises(IndexUnavailable, match="of ann") as raised:
-        Index("sqlite://", engine_options=options, timeout=0.2)
-    assert HIDDEN not in traceback_of(raised.value)
-
-
-def test_a_password_that_is_a_part_of_words_spoils_no_message():
-    secrets = Passwords(make_url("x://ann:a@host/name"), {})
-    assert secrets.hide("a database says 'a'") == "*** database says '***'"
-    assert Passwords(make_url("x://host/name"), {}).hide("as it was") == "as it was"
-
-
-@pytest.mark.parametrize(
->>>>>>> testsa
     "url",
     [
         f"post gres://ann:{HIDDEN}@host:port/name",
@@ -93,6 +53,21 @@ def test_a_password_that_is_a_part_of_words_spoils_no_message():
 def test_a_url_that_can_not_be_read_is_not_repeated(url):
     with pytest.raises(ValueError, match=r"database|SQLite|one host") as raised:
         Index(url)
+    assert HIDDEN not in traceback_of(raised.value)
+    assert QUOTED not in traceback_of(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SIMHASH_DATABASE_URL", f"nothing://ann:{QUOTED}@host/name?password={QUOTED}"),
+        ("SIMHASH_ENGINE_OPTIONS", f'{{"connect_args": {{"password": "{HIDDEN}"}}'),
+        ("SIMHASH_ENGINE_OPTIONS", [HIDDEN]),
+    ],
+)
+def test_a_setting_that_may_hold_a_password_is_not_repeated(name, value):
+    with pytest.raises(SettingError, match=name) as raised:
+        Settings.read(ScrapySettings({name: value}))
     assert HIDDEN not in traceback_of(raised.value)
     assert QUOTED not in traceback_of(raised.value)
 
@@ -113,3 +88,10 @@ def test_neither_the_settings_nor_the_url_show_it(caplog):
         assert HIDDEN not in one
         assert QUOTED not in one
     assert shown[1] == "postgresql://ann:***@host/name?sslmode=require&sslpassword=***"
+
+
+def test_an_unknown_option_is_reported_without_the_others():
+    options = {"connect_args": {"password": HIDDEN}, "nonsense": HIDDEN}
+    with pytest.raises(ValueError, match="nonsense") as raised:
+        Index("sqlite://", engine_options=options)
+    assert HIDDEN not in traceback_of(raised.value)
