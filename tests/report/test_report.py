@@ -33,6 +33,7 @@ from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import LeftOut
 from scrapy_simhash.report import data, packing
+from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.steps import steps
@@ -861,6 +862,39 @@ def test_a_parameter_without_a_rule_is_named_with_the_reason():
         "Up to 59 downloads only repeated pages because of `a.test/p/?sid`; there is no rule for "
         "it: it was seen on 1 page"
     )
+
+
+HERE = "http://www.example.com/b/c?d=1"
+HOSTS = "on `example.com` and `www.example.com`"
+
+
+@pytest.mark.parametrize(
+    ("original", "words"),
+    [
+        (HERE, "listed again under the same URL"),
+        ("http://b.test/", "on another site"),
+        ("http://[broken:1", "at another URL"),
+        (f"{HERE}#post-7", "elsewhere on the page"),
+        ("http://www.example.com/b/c?d=2&e", "same path, other `d`, `e`"),
+        ("http://me:pw@example.com/b/c?d=1", f"same path, {HOSTS}"),
+        ("http://example.com/b/c?d=2", f"same path, {HOSTS}, other `d`"),
+        ("http://mirror.test/b/c?d=1", "same path, on `mirror.test` and `www.example.com`"),
+        ("https://www.example.com/b/c/?d=1", "the same URL, written differently"),
+        ("http://www.example.com/b/c/print?d=1", "`/print` in the path"),
+        ("http://www.example.com/c", "`/b` in the path, other `d`"),
+        ("http://www.example.com/7/b/c", "in another folder"),
+        ("http://www.example.com/print/c", "`/print` in the path, other `d`"),
+        ("http://www.example.com/a/c", "in another folder"),
+        ("http://www.example.com/b/x", "elsewhere on the site"),
+    ],
+)
+def test_a_finding_has_what_the_urls_have_in_common(original, words):
+    assert how(Record("dropped", HERE, original_page=original)) == words
+    unchanged = Record("unchanged", HERE, original_page=HERE)
+    assert how(unchanged) == "unchanged since an earlier crawl"
+    unreadable = Record("dropped", "http://[broken", original_page="http://[broken:1")
+    assert how(unreadable) == "at another URL"
+    assert how(unreadable._replace(original_page=None)) == "original deleted"
 
 
 @in_browser
