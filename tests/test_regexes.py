@@ -287,10 +287,3 @@ class TestThatItFinds:
     )
     def test_slow_ones(self, pattern, method):
         assert slow_text(re.compile(pattern), {method}) is not None
-
-    @pytest.mark.parametrize(
-        ("pattern", "method"),
-        [(r"a+$", "match"), (r"\d+$", "match"), (r"(?<!\d)\d++$", "search"), (r"x[^xy]*y", "sub")],
-    )
-    def test_linear_ones(self, pattern, method):
-        assert slow_text(re.compile(pattern), {method}) is None

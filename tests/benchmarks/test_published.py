@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks import published
-from benchmarks.accuracy_parts.others import matchers
 from benchmarks.accuracy_parts.wording import Writer
 
 WRITER = Writer("published")
@@ -54,29 +53,6 @@ DOCUMENTS = [
 
 
 class TestNearDuplicates:
-    def test_core(
-        self,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        rows = [(1, TEXTS[0], ["2"]), (2, COPY, ["1"]), (3, TEXTS[1], None)]
-        names = "core_id", "processed_title", "processed_abstract", "labelled_duplicates"
-        lines = [
-            json.dumps(dict(zip(names, (number, "Title", *row), strict=True)))
-            for number, *row in rows
-        ]
-        path = tmp_path / "core.jsonl"
-        write(path, "\n".join(lines))
-        documents = published.read_core(path)
-        assert documents[0] == ("1", f"Title {TEXTS[0]}", frozenset({"2"}))
-        assert documents[2] == ("3", f"Title {TEXTS[1]}", frozenset())
-        monkeypatch.setattr(sys, "argv", ["published", "--core", str(path)])
-        published.main()
-        results = json.loads(capsys.readouterr().out)["CORE"]["results"]
-        assert results.keys() == matchers().keys()
-        assert results["this"] == {"macro f1": 1, "accuracy": 1}
-
     @pytest.mark.parametrize(
         ("groups", "ari", "f1", "macro", "accuracy"),
         [

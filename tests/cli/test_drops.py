@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 from loopback import prose
 from rich.cells import cell_len
-from stored import change, changed, fill, store
+from stored import change, changed, store
 
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.index import Index
@@ -53,22 +53,6 @@ def test_drops_without_a_line_are_counted(call, database):
         in call("drops", "--database", database)[2]
     )
     assert "Not listed" not in call("drops", "--kept", "--database", database)[2]
-
-
-def test_the_newest_run_is_listed_or_another_one(call, database):
-    with Index(f"sqlite:///{database}", namespace="other") as index:
-        fill(index, action="report")
-    newest = lines(call("drops", "--json", "--database", database))
-    assert {(one["run"], one["namespace"], one["status"]) for one in newest} == {
-        (2, "other", "stored anyway")
-    }
-    (older, _) = lines(call("drops", "--run", 1, "--json", "--database", database))
-    assert (older["run"], older["namespace"]) == (1, "news")
-    named = ["--namespace", "news", "--json"]
-    assert lines(call("drops", *named, "--database", database))[0]["run"] == 1
-    code, _, err = call("drops", "--run", 9, "--database", database)
-    assert code == 2
-    assert "no run 9" in err
 
 
 def test_what_was_kept_is_listed_with_both_values_and_the_true_similarity(call, priced):

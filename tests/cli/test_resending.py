@@ -125,7 +125,6 @@ def test_items_pass_through_the_pipelines_and_only_those_stored_are_noted(projec
 @pytest.mark.parametrize(
     ("spider", "said"),
     [
-        ("other", "there is no spider 'other'"),
         ("bare", "nothing would store the items"),
         ("replacing", "the feed all.jsonl would be replaced"),
         ("failing", "TypeError"),

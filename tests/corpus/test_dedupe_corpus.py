@@ -349,33 +349,6 @@ def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path, monkeypatch,
     assert not list(tmp_path.glob(".*"))
 
 
-def test_of_two_runs_with_one_output_the_second_is_refused(call, tmp_path, monkeypatch):
-    items, kept = feed_of(6)
-    source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    source.write_bytes(jsonl(items))
-    arguments = ["dedupe", source, "--ignore", "n", "--workers", 1]
-    works, answers = dedupe_module._copy, []
-
-    def copy(*given, **more):
-        with monkeypatch.context() as patch:
-            patch.setattr(dedupe_module, "_copy", works)
-            # One output is enough, whatever the others are.
-            other = tmp_path / "other.jsonl"
-            answers.append(call(*arguments, "-o", output))
-            answers.append(call(*arguments, "-o", other, "--dropped", output))
-            assert not other.exists()
-        works(*given, **more)
-
-    monkeypatch.setattr(dedupe_module, "_copy", copy)
-    assert call(*arguments, "-o", output)[0] == 0
-    for code, _, err in answers:
-        assert code == 2
-        message = f"{output}: is being written by another process"
-        assert err == f"scrapy simhash dedupe: {message}\n"
-    assert output.read_bytes() == jsonl([items[number] for number in kept])
-    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out.jsonl"}
-
-
 def test_a_file_that_becomes_shorter_before_it_is_copied_is_refused(tmp_path, monkeypatch):
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_bytes(jsonl(feed_of(60)[0]))

@@ -132,12 +132,13 @@ def measured(test):
 
 
 #: Rows of up to 16 MiB are read; of those that are refused, some for each reader are measured.
+LARGEST = ["keys.jsonl.gz", "line.jsonl.xz", "values.json.gz", "cells.csv.gz", "wide.csv.gz"]
 REFUSED = ["line.jsonl.gz", "element.json.gz", "cell.csv.gz", "open.csv.gz", "page.warc.gz"]
 
 
 @measured
 @pytest.mark.parametrize(
-    ("name", "size"), [*((name, 15) for name in sorted(BOMBS)), *((name, 60) for name in REFUSED)]
+    ("name", "size"), [*((name, 15) for name in LARGEST), *((name, 60) for name in REFUSED)]
 )
 def test_a_bomb_takes_at_most_300_mebibytes_more_than_a_small_file(name, size):
     suffix = f".{name.partition('.')[2]}"

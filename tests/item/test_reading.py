@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections import UserDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -33,24 +32,6 @@ def test_every_kind_of_item_gives_the_same_fields(kind: type[Any]) -> None:
     fields = read_fields(kind(title="Ferry", price=2.5, body=["It sinks."]))
     assert fields.tree == {"title": "Ferry", "price": 2.5, "body": ["It sinks."]}
     assert not fields.unread
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_nested_item_gives_its_fields_by_path(kind: type[Any]) -> None:
-    item = {"id": 3, "offer": kind(title="Ferry", price=2.5, body=None), "tags": ["a", "b"]}
-    assert flat(read_fields(item).tree) == {
-        "id": 3,
-        "offer.body": None,
-        "offer.price": 2.5,
-        "offer.title": "Ferry",
-        "tags": ["a", "b"],
-    }
-
-
-@pytest.mark.parametrize("item", ["title", 3, None, [("title", "x")], {"title"}, UserDict(a=1)])
-def test_what_is_no_item_is_refused(item: Any) -> None:
-    with pytest.raises(TypeError, match="an item is a dict"):
-        read_fields(item)
 
 
 class Colour(Enum):

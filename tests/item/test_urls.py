@@ -121,11 +121,6 @@ def test_a_view_of_a_page_is_at_its_place(url: str, expected: str | None) -> Non
     assert view_of("https://a.test/x/1", url) == expected
 
 
-def test_a_thread_and_its_print_view_are_at_one_place() -> None:
-    assert view_of("http://a.test/showthread.php?t=7", "http://a.test/printthread.php?t=7")
-    assert not view_of("http://a.test/showthread.php?t=7", "http://a.test/printthread.php?t=8")
-
-
 @pytest.mark.parametrize(
     ("url", "names", "rest"),
     [
@@ -152,11 +147,6 @@ def test_parts_have_the_name_of_their_place(url, names, rest):
 @pytest.mark.parametrize("url", ["", "page 5", "ftp://a.test/p?x=1", "http://[/", "http:///p?x=1"])
 def test_what_is_no_address_has_no_parts(url):
     assert UrlParts.of(url) is None
-
-
-def test_what_is_too_much_of_an_address_has_no_parts():
-    assert UrlParts.of("http://a.test/?" + "a" * 2000) is None
-    assert UrlParts.of("http://a.test/?" + "&".join(map(str, range(17)))) is None
 
 
 def test_a_path_of_many_dates_takes_no_long_time():

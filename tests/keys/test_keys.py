@@ -173,18 +173,6 @@ def test_the_expected_candidates_are_those_of_random_fingerprints() -> None:
     assert shared == pytest.approx(blocks.candidates(8, size), rel=0.1)
 
 
-def test_the_blocks_chosen_cost_least() -> None:
-    chosen = blocks_for(64, 8, 10**6)
-    for widths in ((16,) * 4, (32, 32), (13, 13, 13, 13, 12), (22, 21, 21)):
-        assert chosen.cost(8, 10**6) <= Blocks(widths).cost(8, 10**6)
-
-
-def test_the_choice_depends_on_size_engine_and_bits() -> None:
-    assert blocks_for(64, 6, 10**4) != blocks_for(64, 6, 10**8)
-    assert blocks_for(64, 3, 10**6, "sqlite") != blocks_for(64, 3, 10**6, "postgresql")
-    assert blocks_for(64, 8).cost(8, 10**6) > 5 * blocks_for(128, 8).cost(8, 10**6)
-
-
 def test_the_blocks_chosen_are_no_wider_than_the_fingerprint() -> None:
     """A block of bits that are 0 in all of them would lead from each document to every other."""
     for bits in (1, 3, 31, 33, 64, 100):

@@ -71,7 +71,7 @@ def check(what: str, url: str, original: str) -> None:
         "elsewhere on the page": is_page and both[0].fragment != both[1].fragment,
         "the same URL, written differently": is_page and both[0].fragment == both[1].fragment,
         "in another folder": is_site and paths[0][-1:] == paths[1][-1:] and paths[0] != paths[1],
-        "elsewhere on the site": is_site and paths[0] != paths[1],
+        "elsewhere on the site": is_site and paths[0][-1:] != paths[1][-1:],
     }
     if what in simple:
         assert simple[what], said

@@ -256,17 +256,9 @@ def test_namespaced_tags_are_known_by_their_local_names() -> None:
 @pytest.mark.parametrize(
     "page",
     [
-        b"",
-        "",
-        " \n\t ",
-        "\0",
-        "<!-- only a comment -->",
-        "<!doctype html>",
-        "<html></html>",
-        "<script>x()</script>",
-        "<frameset><frame src='a.html'></frameset>",
+        *(b"", "", " \n\t ", "\0", b"\xff\xfe", "<!-- only a comment -->", "<!doctype html>"),
+        *("<html></html>", "<script>x()</script>", "<frameset><frame src='a.html'></frameset>"),
         "<?xml version='1.0'?>",
-        b"\xff\xfe",
     ],
 )
 @pytest.mark.parametrize("extractor", ["density", "body"])
