@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.db.values import ComparedBy
-from scrapy_simhash.index.batch import fingerprint_key
+from scrapy_simhash.index.batch import family_keys
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import hamming
 
@@ -128,13 +128,13 @@ class KeptByKey:
     def keys(self, number: int, shared: Sequence[int]) -> list[tuple[int, int]]:
         """The slots and keys of a document, of those in `shared`; see `index.batch.keys_of`.
 
-        If all its bands are hot keys, its fingerprint is one more.
+        Also those of an item whose text many share; see `index.batch.family_keys`.
         """
         slots, own = self._plan.keys.slots, self._sketches.keys[number]
         keys = [(slot, int(own[slot])) for slot in shared]
-        if sum(slot < slots and self._is_hot((slot, key)) for slot, key in keys) == slots:
-            fingerprint = self._sketches.rows["fingerprint"][number].tobytes()
-            keys.append((slots + 1, fingerprint_key(fingerprint)))
+        if hot := sum(slot < slots and self._is_hot((slot, key)) for slot, key in keys):
+            more = family_keys(self._sketches.row(number, 0), is_full=hot == slots)
+            keys += [(slots + 1, key) for key in more]
         return keys
 
     def under(self, keys: Iterable[tuple[int, int]]) -> set[int]:

@@ -16,6 +16,9 @@ from scrapy_simhash.index.words import Ending
 
 logger = logging.getLogger(__name__)
 
+# More than the verdicts that can be on their way.
+_MOST_LOST = 4096
+
 
 @dataclass(eq=False)
 class Claims:
@@ -26,6 +29,8 @@ class Claims:
     stats: CrawlStats
     errors: ErrorPolicy
     _open: dict[tuple[str, int], TrackedItem] = field(default_factory=dict)
+    # The last claims whose items were not stored: a verdict that names one may be on its way.
+    _lost: dict[tuple[str, int], None] = field(default_factory=dict)
     _last_outcome: float = 0.0
     _has_warned: bool = False
 
@@ -61,11 +66,7 @@ class Claims:
                 if is_stored:
                     return verdict
                 # This one takes its place.
-            elif (
-                match.pending
-                and match.run == self.worker.figures.run
-                and match.claim != asked_again
-            ):
+            elif (namespace, match.claim) in self._lost and match.claim != asked_again:
                 asked_again = match.claim
             else:
                 return verdict
@@ -111,6 +112,9 @@ class Claims:
         if self._open.get((namespace, claim.id)) is tracked:
             del self._open[namespace, claim.id]
         if not stored:
+            self._lost[namespace, claim.id] = None
+            if len(self._lost) > _MOST_LOST:
+                del self._lost[next(iter(self._lost))]
             self.worker.release(namespace, verdict)
         elif not verdict.has_old_claim:
             self.worker.confirm(namespace, verdict)

@@ -81,9 +81,8 @@ class Deduplicator:
         here = (crawler, settings, self._worker, self._stats)
         #: The pages of earlier crawls, if that is configured; Scrapy's own cache comes first.
         self.revisits = Revisits(*here) if settings.revisit is not None else None
-        if self.revisits and crawler.settings.getbool("HTTPCACHE_ENABLED"):
+        if crawler.settings.getbool("HTTPCACHE_ENABLED"):
             self.revisits = None
-            logger.warning("SIMHASH_REVISIT has no effect, as HTTPCACHE_ENABLED is True")
         self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
         self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._errors)
         self._end = CrawlEnd(*here, self._claims, feeds, self.revisits)
@@ -118,6 +117,8 @@ class Deduplicator:
         `may_store_after` tells whether an item pipeline after ours may store them.
         """
         self._feeds.is_stored_elsewhere = may_store_after
+        if self._settings.revisit is not None and self.revisits is None:
+            logger.warning("SIMHASH_REVISIT has no effect, as HTTPCACHE_ENABLED is True")
         watch_closing(self._crawler, self._end.pipeline_errors.append)
         watch_items(self._crawler, self._tracker.watch)
 

@@ -57,7 +57,8 @@ class Repeats:
             self._originals.add(match.url)
             self._parts.update(_different_parts(url, match.url))
             self._warn(url, match.url)
-        if self._items == self.most:
+        if self._items == self.most and "closed" not in self._warned:
+            self._warned.add("closed")
             logger.info("The crawl is closed, as the last items were stored before: %d", self.most)
             close_crawl(self.crawler, "simhash_repeats")
 

@@ -17,11 +17,15 @@ from scrapy_simhash.db.values import ComparedBy, storable
 from scrapy_simhash.features.shingles import minhash
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.index.verdict import ClaimRow, Document
+from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.plan import Blocks
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
 from scrapy_simhash.simhash.scheme import Scheme, Sketch
 from scrapy_simhash.text.packed import pack_text
+
+# Facts by which an item of a family is found.
+_FAMILY_FACTS = 16
 
 
 class KeyRow(NamedTuple):
@@ -247,12 +251,18 @@ def exact_key(digest: bytes) -> int:
     return int.from_bytes(digest[-4:], "big", signed=True)
 
 
-def fingerprint_key(fingerprint: bytes) -> int:
-    """The key by which equal fingerprints of texts are found, if all other keys are hot.
+def family_keys(row: ClaimRow, *, is_full: bool) -> list[int]:
+    """More keys of a text that many share, so that some of its bands are hot.
 
-    It is a hash: hot keys come from similar pages, whose fingerprints have most bits in common.
+    By its facts an item is found among the others. If the bands are hot in full, equal fingerprints
+    are found, too. That key is a hash: hot keys come from similar pages, whose fingerprints have
+    most bits in common.
     """
-    return exact_key(blake2b(fingerprint, digest_size=4).digest())
+    facts = Facts.unpack(row.facts or b"").identifying[:_FAMILY_FACTS]
+    # The last bits of a date tell its notation.
+    keys = [exact_key((value >> 2 & 0xFFFFFFFF).to_bytes(4, "big")) for value in facts]
+    equal = exact_key(blake2b(row.fingerprint, digest_size=4).digest())
+    return [*dict.fromkeys([*keys, equal] if is_full else keys)]
 
 
 def packed_text(document: Document) -> bytes | None:

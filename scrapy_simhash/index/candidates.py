@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.features.shingles import among, distinct
-from scrapy_simhash.index.batch import Batch, KeyRow, slotted
+from scrapy_simhash.index.batch import Batch, KeyRow, family_keys, slotted
 from scrapy_simhash.index.decide import NEAREST, WORDS
 from scrapy_simhash.index.rule import are_equal
 from scrapy_simhash.index.verdict import ClaimRow, Sighting
@@ -60,6 +60,13 @@ class BatchCandidates:
             for claim in self.shown.get(row.identity, ()):
                 pairs.setdefault((number, claim), None)
         return pairs
+
+    def family_keys(self, number: int, row: ClaimRow, slots: int) -> list[int]:
+        """The keys of a document beside its bands, if some of these are hot; see `family_keys`."""
+        bands = [key for key in self.batch.keys[number] if key.slot < slots]
+        if self.hot_keys.isdisjoint(bands):
+            return []
+        return family_keys(row, is_full=self.hot_keys.issuperset(bands))
 
     @cached_property
     def shown(self) -> Mapping[int, set[int]]:

@@ -17,7 +17,6 @@ from scrapy_simhash.exceptions import IndexUnavailable, NotFound
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
-    fingerprint_key,
     identity_hash,
     pack_keys,
     packed_text,
@@ -274,7 +273,7 @@ class Work:
             keys.append(own)
             packed = row.packed_keys
             if packed is not None and len(own) > len(batch.keys[number]):
-                packed += pack_keys(own[-1:])
+                packed += pack_keys(own[len(batch.keys[number]) :])
             far = nearest.get(number)
             # Copying a row of so many fields is slow, and rarely necessary.
             is_done = far is None and packed is row.packed_keys
@@ -283,16 +282,12 @@ class Work:
         return {row.id: row for row in rows}
 
     def _keys_of(self, number: int, candidates: BatchCandidates) -> Sequence[KeyRow]:
-        """The keys to store; if all bands are hot, the fingerprint is a key too."""
-        batch, hot_keys, counts = candidates.batch, candidates.hot_keys, self._lookup.counts
-        keys, slots = batch.keys[number], self._lookup.keys.slots
-        if hot_keys and keys and keys[0].slot == 0:
-            full = [row in hot_keys for row in keys[:slots]]
-            counts["index/hot_keys"] += any(full)
-            if all(full):
-                counts["index/exact_only"] += 1
-                return [*keys, KeyRow(slots, fingerprint_key(batch.rows[number].fingerprint))]
-        return keys
+        """The keys to store, also those of an item whose text many share."""
+        batch, slots = candidates.batch, self._lookup.keys.slots
+        keys = batch.keys[number]
+        more = candidates.family_keys(number, batch.rows[number], slots)
+        self._lookup.counts["index/hot_keys"] += not candidates.hot_keys.isdisjoint(keys)
+        return [*keys, *(KeyRow(slots, key) for key in more)]
 
     def _delete_old(self, writer: Writer, seen: Seen) -> None:
         """Delete sightings that tell nothing any more, and claims that nobody was shown last."""

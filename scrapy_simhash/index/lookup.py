@@ -19,7 +19,6 @@ from scrapy_simhash.index import queries, sightings
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
-    fingerprint_key,
     key_row,
     make_batch,
     slotted,
@@ -208,16 +207,15 @@ class Lookup:
         hits, whole_hits = hits[~is_whole], hits[is_whole]
         if self.keys.needs_shingles and len(hits) >= HOT_KEY:
             candidates.hot_keys = self._hot_keys(connection, hits)
-            alone = [
-                number
-                for number, keys in enumerate(batch.keys)
-                if keys and keys[0].slot == 0 and candidates.hot_keys.issuperset(keys[:slots])
+            more = [
+                (key, number)
+                for number, row in enumerate(batch.rows)
+                for key in candidates.family_keys(number, row, slots)
             ]
-            if alone:
-                # Documents with hot bands only may be stored under their fingerprint.
-                exact = [fingerprint_key(batch.rows[number].fingerprint) for number in alone]
-                asked = np.concatenate([asked, slotted(slots, np.array(exact))])
-                asker = np.concatenate([asker, np.array(alone)])
+            if more:
+                exact, of_family = np.array(more).T
+                asked = np.concatenate([asked, slotted(slots, exact)])
+                asker = np.concatenate([asker, of_family])
                 order = np.argsort(asked, kind="stable")
                 asked, asker = asked[order], asker[order]
                 beyond = int(np.searchsorted(asked, slots << 32))

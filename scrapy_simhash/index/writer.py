@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from itertools import starmap
 from types import MappingProxyType
 from typing import Any
 
@@ -144,7 +143,7 @@ def stored_keys(plan: str, claim: ClaimRow) -> list[KeyRow]:
     else:
         sketch = Sketch(int.from_bytes(claim.fingerprint, "big"), 0, None)
         numbers = _load_keys(plan).keys(sketch).tolist()
-    keys = list(starmap(KeyRow, enumerate(numbers)))
+    keys = [KeyRow(min(place, slots), number) for place, number in enumerate(numbers)]
     return keys if claim.digest is None else [*keys, KeyRow(slots, exact_key(claim.digest))]
 
 

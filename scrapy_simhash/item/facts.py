@@ -47,6 +47,8 @@ OTHERS = "(others)"
 # The facts that a date gives beside its day, with the order of `Folded.time`.
 _TIMES = ("year", "time", "seconds", "zone")
 _STATES = (Evidence.STATE, Evidence.STOCK)
+# Kinds of evidence by which items that share a text are found.
+_IDENTIFYING = (Evidence.TITLE, Evidence.TEXT, Evidence.DATE, Evidence.AMOUNT)
 # Kinds of evidence that do not count as the item's own.
 _NOT_OWN = {Evidence.TITLE, Evidence.STATE, Evidence.NUMBERED}
 _VERSION = frozenset({Relation.VERSION})
@@ -130,6 +132,12 @@ class Facts:
         last = ("(", PAGE)
         named.sort(key=lambda one: (*map(one[0].startswith, last), one[0]))
         return [record for _, record in named]
+
+    @property
+    def identifying(self) -> list[int]:
+        """The hashes of the values that are most likely an item's own, titles first."""
+        found = [(kind, value) for _, kind, value in self.ordered if kind in _IDENTIFYING]
+        return [value for _, value in sorted(found, key=lambda one: _IDENTIFYING.index(one[0]))]
 
     @cached_property
     def known(self) -> frozenset[Record]:
