@@ -20,6 +20,7 @@ from scrapy.pipelines.files import FilesPipeline
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 from scrapy_simhash import SimhashPipeline
+from scrapy_simhash.crawl import scrapy_internals
 
 GROUPS, COPIES = 6, 3
 PATHS = in_batch(GROUPS, COPIES)
@@ -282,3 +283,10 @@ async def test_a_feed_that_replaces_an_earlier_one_may_lack_what_moved(
         re.search(r"left out by SIMHASH_KNOWN = 'drop': (\d+)", line) for line in caplog.messages
     ]
     assert [line[1] for line in found if line] == (["2"] if feed == "f.jl overwrite" else [])
+
+
+@pytest.mark.parametrize(
+    ("uri", "is_replaced"), [("s3://bucket/f.jl", True), ("s3://bucket/f-%(batch_id)d.jl", False)]
+)
+def test_a_bucket_replaces_what_has_its_name(uri, is_replaced):
+    assert scrapy_internals.is_replaced(uri, {}) is is_replaced

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from loopback import PageSpider, article, crawl, serve
-from parsel import selector
 from scrapy import signals
 from scrapy.utils.defer import deferred_f_from_coro_f
 
@@ -58,23 +57,6 @@ async def test_a_page_lets_go_of_its_tree_when_nobody_needs_it_any_more(settings
     assert count("trees/True", 0) == 2 * (spider.per_page - 1)
     assert len(found.items) == 2 * spider.per_page
     assert not found.errors
-
-
-@pytest.mark.parametrize("compare", ["auto", "page"])
-@deferred_f_from_coro_f
-async def test_no_page_is_parsed_twice(settings, compare, monkeypatch):
-    made = []
-
-    def counted(*args, **kwargs):
-        made.append(args)
-        return make(*args, **kwargs)
-
-    make = selector.create_root_node
-    monkeypatch.setattr(selector, "create_root_node", counted)
-    with serve({"/a": article("a")}) as site:
-        for number, spider in enumerate((Titles, TitlesOfAll), 1):
-            await crawl(spider, settings | {"SIMHASH_COMPARE": compare}, [site + "/a"])
-            assert len(made) == number
 
 
 @deferred_f_from_coro_f

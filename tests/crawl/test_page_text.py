@@ -11,7 +11,6 @@ from site_pages import sentences
 
 from scrapy_simhash.crawl.page_text import PageText
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.item.facts import Facts
 
 STORY = " ".join(sentences(number, 40) for number in range(5))
 BESIDE = sentences("related pages", 12)
@@ -81,10 +80,3 @@ def test_a_text_with_a_part_of_the_main_text_and_boilerplate_is_cut_to_that_part
     assert cut(*texts, other, BESIDE, more=f"<table><td>{other}</table>") is None
     # From elsewhere.
     assert cut(*texts, BESIDE, sentences("not on the page", 12)) is None
-
-
-def test_a_page_that_nobody_has_parsed_is_not_parsed_for_that() -> None:
-    unread = page(parsed=False)
-    assert unread.cut(f"Home A flood {STORY} {BESIDE}") is None
-    assert unread.title == ""
-    assert unread.facts_beside(Facts()) == Facts()

@@ -19,7 +19,7 @@ from scrapy.utils.defer import deferred_f_from_coro_f
 from validated_site import PACKS, ValidatedSite, ValidPage, serve_validated
 from web_poet import WebPage, field
 
-from scrapy_simhash.db.pages import StoredPage, file_size
+from scrapy_simhash.db.pages import PageFile, StoredPage, file_size
 from scrapy_simhash.index.index import Index
 
 
@@ -388,6 +388,40 @@ async def test_only_the_owner_may_read_the_file(site, conditional, tmp_path):
 def stored(number, size, checked=0.0):
     key, url = bytes([number] * 16), f"http://x/{number}"
     return StoredPage(key, url, checked, 1, 0, False, 1, 1, b"", b"", b"", b"x" * size)
+
+
+def test_what_is_told_of_a_page_that_was_downloaded_meanwhile_is_ignored(tmp_path):
+    file = PageFile(tmp_path / "pages.db", 1000)
+    file.write([stored(1, 5)._replace(download=7, headers=b"ETag: new")])
+    file.write([stored(1, 0)._replace(download=6, headers=b"ETag: old")])
+    assert file.find(bytes([1] * 16)).headers == b"ETag: new"
+    file.close()
+
+
+def test_what_was_checked_longest_ago_makes_room(tmp_path):
+    path = tmp_path / "pages.db"
+    before = PageFile(path, 100)
+    before.write([stored(number, 30, checked=float(number)) for number in range(3)])
+    before.close()
+    file = PageFile(path, 100)
+    now = file._opened + 1
+
+    def found():
+        return [number for number in range(6) if file.find(bytes([number] * 16))]
+
+    # What is larger than the budget costs no other page.
+    file.write([stored(3, 101, now)])
+    assert found() == [0, 1, 2]
+    file.write([stored(0, 30, now), stored(4, 30, now)])
+    assert found() == [0, 2, 4]
+    # What this crawl has checked stays: a part of a large site is always found.
+    file.write([stored(5, 60, now)])
+    assert found() == [0, 4]
+    # Its version of before is deleted.
+    file.write([stored(4, 101, now)])
+    assert found() == [0]
+    file.close()
+    assert file_size(path) == (1, 30)
 
 
 @deferred_f_from_coro_f

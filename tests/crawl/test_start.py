@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -138,6 +139,18 @@ async def test_a_database_without_the_schema_of_its_url_is_refused(tmp_path, url
     assert line.endswith("no schema has been selected to create in")
 
 
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 300], ids=["nul", "lone", "long"])
+@deferred_f_from_coro_f
+async def test_a_spider_whose_name_can_be_no_namespace_is_refused_with_the_reason(
+    settings, urls, caplog, name
+):
+    done = await crawl(type("Named", (PageSpider,), {"name": name}), settings, urls)
+    assert (done.reason, fetched(done)) == ("simhash_misconfigured", 0)
+    (line,) = critical_lines(caplog)
+    assert "SIMHASH_NAMESPACE = '{spider}': namespace" in line
+    assert line.isprintable()
+
+
 @pytest.mark.parametrize(
     "other",
     [{"SIMHASH_SCHEME": "keywords", "SIMHASH_DISTANCE": 3}, {"SIMHASH_CANDIDATES": "blocks"}],
@@ -230,3 +243,17 @@ def test_there_is_one_line_and_the_process_knows_that_it_failed(tmp_path, wrong)
     assert message in ended.stderr
     assert "Traceback" not in ended.stderr
     assert "it was started" not in ended.stderr
+
+
+@deferred_f_from_coro_f
+async def test_the_garbage_collector_runs_rarely_during_a_crawl_and_then_as_before(settings, urls):
+    found, before = [], gc.get_threshold()
+
+    class Asking(PageSpider):
+        def parse(self, response):
+            found.append(gc.get_threshold())
+            yield from super().parse(response)
+
+    await crawl(Asking, settings, urls)
+    assert gc.get_threshold() == before
+    assert found[0][0] > before[0]

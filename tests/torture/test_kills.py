@@ -62,22 +62,6 @@ def test_killed_where_confirmed_claims_are_kept(scene, table, seeds):
     assert cases.total(table)[3:] == (0, 0, 0, 0)
 
 
-def test_killed_and_resumed(scene, table, seeds):
-    """Scrapy forgets a part of the queue then; a crawl without it gets what is missing."""
-    cases = Cases()
-    for seed in seeds():
-        chance, here = random.Random(seed), scene()
-        # Scrapy also fetches again what it has forgotten to have fetched.
-        settings = {"SIMHASH_KNOWN": "drop"}
-        run = here.start(seed, JOBDIR=str(here.folder / "job"), **settings)
-        at_a_moment(here, run, chance)
-        run.kill()
-        here.crawl(seed, JOBDIR=str(here.folder / "job"), **settings)
-        here.crawl(seed + 100, **settings)
-        cases.append(here.row("JOBDIR, kill -9 and resumed, then without", EVERY))
-    assert cases.total(table)[3:] == (0, 0, 0, 0)
-
-
 @on_each_site
 def test_four_crawls_two_of_which_are_killed(scene, table, seeds, kind, paths):
     cases = Cases()

@@ -106,17 +106,6 @@ api/2 T, p/2 T, print/2 T
     told moved api/2<api/1
     missing 0
 
-# A repost of what only the print view listed at last
-api/1 T, print/1 T
-    new api/1, copy print/1
-print/1 T
-    unchanged print/1
-    missing 0
-api/2 T
-    moved api/2 from:print/1
-    told moved api/2<print/1
-    missing 0
-
 # A page moves and is revised at once
 a T, b U
 c T', b U
@@ -175,14 +164,6 @@ a 404, b U
 # A page moves, and a later pipeline refuses its item
 a T, b U
 c T refused, b U
-    missing 0
-
-# A page shows what another one was, beside its own revision
-d T price:8, c T2 price:6, e T3
-c T2 price:6, e T3
-    unchanged c e
-    missing 1
-d T2- price:6, two/a T2 price:6, e T3
     missing 0
 
 # Only a page that the server says is gone is gone after a stopped crawl
