@@ -66,7 +66,11 @@ class Claims:
                 if is_stored:
                     return verdict
                 # This one takes its place.
-            elif (namespace, match.claim) in self._lost and match.claim != asked_again:
+            # Its item was settled meanwhile, or has been stored unchecked as the answer was late.
+            elif match.claim != asked_again and (
+                (match.pending and match.run == self.worker.figures.run)
+                or (namespace, match.claim) in self._lost
+            ):
                 asked_again = match.claim
             else:
                 return verdict

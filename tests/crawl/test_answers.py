@@ -14,6 +14,7 @@ from stored import rows_of
 
 from scrapy_simhash.crawl.thread import DatabaseThread
 from scrapy_simhash.crawl.worker import Worker
+from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.text.packed import TooLarge
 
@@ -37,10 +38,10 @@ class DropsFirst:
         return item
 
 
-@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize("original", ["new", "known", "claimed too late"])
 @deferred_f_from_coro_f
 async def test_a_verdict_whose_original_was_dropped_while_it_was_on_its_way_is_asked_for_again(
-    settings, monkeypatch, is_known
+    settings, monkeypatch, original
 ):
     claim, crawlers, claimed = Worker.claim, [], []
 
@@ -56,6 +57,12 @@ async def test_a_verdict_whose_original_was_dropped_while_it_was_on_its_way_is_a
             await asyncio.sleep(0.01)
         verdict = await claim(self, namespace, document)
         claimed.append(document.url)
+        if not is_copy and original == "claimed too late":
+            # As the worker does where nobody waits any more; the item is stored unchecked.
+            while not crawlers[-1].is_decided.is_set():
+                await asyncio.sleep(0.01)
+            self.release(namespace, verdict)
+            raise IndexUnavailable("no answer")
         if is_copy and not crawlers[-1].is_decided.is_set():
             crawlers[-1].is_decided.set()
             while not crawlers[-1].stats.get_value("item_dropped_count"):
@@ -64,7 +71,7 @@ async def test_a_verdict_whose_original_was_dropped_while_it_was_on_its_way_is_a
         return verdict
 
     with serve({"/a": article(1), "/b": article(1)}) as site:
-        if is_known:
+        if original == "known":
             await crawl(PageSpider, settings, [f"{site}/a"])
         monkeypatch.setattr(Worker, "claim", comes_late)
         settings |= {"ITEM_PIPELINES": {DropsFirst: 900}, "CONCURRENT_REQUESTS": 16}
