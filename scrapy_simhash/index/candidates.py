@@ -63,6 +63,8 @@ class BatchCandidates:
 
     def family_keys(self, number: int, row: ClaimRow, slots: int) -> list[int]:
         """The keys of a document beside its bands, if some of these are hot; see `family_keys`."""
+        if not self.hot_keys:
+            return []
         bands = [key for key in self.batch.keys[number] if key.slot < slots]
         if self.hot_keys.isdisjoint(bands):
             return []

@@ -287,7 +287,7 @@ class Work:
         keys = batch.keys[number]
         more = candidates.family_keys(number, batch.rows[number], slots)
         self._lookup.counts["index/hot_keys"] += not candidates.hot_keys.isdisjoint(keys)
-        return [*keys, *(KeyRow(slots, key) for key in more)]
+        return [*keys, *(KeyRow(slots, key) for key in more)] if more else keys
 
     def _delete_old(self, writer: Writer, seen: Seen) -> None:
         """Delete sightings that tell nothing any more, and claims that nobody was shown last."""

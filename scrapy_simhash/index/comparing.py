@@ -49,8 +49,8 @@ def decide_batch(
 
 def nearest_claims(lookup: Lookup, candidates: BatchCandidates, count: int) -> list[Match]:
     """The nearest claims that the keys of a batch of one document lead to."""
-    nearest = np.argsort(candidates.pairs["distance"], kind="stable")[:count]
-    pairs = candidates.pairs[nearest][["claim", "distance"]].tolist()
+    order = np.argsort(candidates.pairs["distance"], kind="stable")[:count]
+    pairs = candidates.pairs[order][["claim", "distance"]].tolist()
     distances = {claim: distance for claim, distance in pairs if claim in candidates.rows}
     return list(map(final, _matches(lookup, candidates, 0, distances, is_all=True)))
 

@@ -136,8 +136,9 @@ class Facts:
     @property
     def identifying(self) -> list[int]:
         """The hashes of the values that are most likely an item's own, titles first."""
-        found = [(kind, value) for _, kind, value in self.ordered if kind in _IDENTIFYING]
-        return [value for _, value in sorted(found, key=lambda one: _IDENTIFYING.index(one[0]))]
+        # Without the currency of an amount.
+        kinds = [(min(kind, int(Evidence.AMOUNT)), value) for _, kind, value in self.ordered]
+        return [value for wanted in _IDENTIFYING for kind, value in kinds if kind == wanted]
 
     @cached_property
     def known(self) -> frozenset[Record]:

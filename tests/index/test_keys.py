@@ -59,7 +59,8 @@ def test_an_exact_copy_of_a_page_with_hot_keys_is_found(db: Database) -> None:
         assert verdict.match.key == f"page {number}"
 
 
-def test_each_item_of_a_large_family_is_found_by_its_facts(db: Database) -> None:
+@pytest.mark.parametrize("kind", [Evidence.TITLE, Evidence.TEXT, Evidence.AMOUNT + 1])
+def test_each_item_of_a_large_family_is_found_by_its_facts(db: Database, kind: int) -> None:
     index = Index(db)
     text = article(0, 300)
 
@@ -67,7 +68,7 @@ def test_each_item_of_a_large_family_is_found_by_its_facts(db: Database) -> None
         made = []
         for page in pages:
             url = f"http://a.com/{page}{view}"
-            values = {"title": Folded(Evidence.TITLE, f"t:{page}"), "price": Folded(16, "n:1")}
+            values = {"own": Folded(kind, f"t:{page}"), "shared": Folded(Evidence.TEXT, "t:red")}
             made.append(index.document(text, key=url, url=url, facts=Facts.of(values)))
         return made
 
