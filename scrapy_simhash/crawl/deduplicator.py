@@ -80,9 +80,9 @@ class Deduplicator:
         feeds = self._feeds = FeedCheck(crawler, self._stats)
         here = (crawler, settings, self._worker, self._stats)
         #: The pages of earlier crawls, if that is configured; Scrapy's own cache comes first.
-        self.revisits = Revisits(*here) if settings.revisit is not None else None
-        if crawler.settings.getbool("HTTPCACHE_ENABLED"):
-            self.revisits = None
+        is_cached = crawler.settings.getbool("HTTPCACHE_ENABLED")
+        has_cache = settings.revisit is not None and not is_cached
+        self.revisits = Revisits(*here) if has_cache else None
         self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
         self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._errors)
         self._end = CrawlEnd(*here, self._claims, feeds, self.revisits)

@@ -33,59 +33,63 @@ class Repeats:
     crawler: Crawler
     most: int | None
     _items: int = 0
-    _copies: int = 0
-    _urls: set[str] = field(default_factory=set)
-    _originals: set[str] = field(default_factory=set)
-    # The copies that differ from their originals in one part of the URL, by the part.
-    _parts: Counter[str] = field(default_factory=Counter)
-    _warned: set[str] = field(default_factory=set)
+    # The first copies among them, with the URLs of their originals.
+    _copies: list[tuple[str, str]] = field(default_factory=list)
+    _told: set[str] = field(default_factory=set)
 
     def see(self, url: str, verdict: Verdict) -> None:
         """Look at the verdict on an item, found at a URL."""
         match = verdict.match
         if verdict.kind != "duplicate" and verdict.status in {"new", "changed"}:
-            self._items = self._copies = 0
-            self._urls.clear()
-            self._originals.clear()
-            self._parts.clear()
+            self._items = 0
+            self._copies.clear()
         if match is None or verdict.kind not in {"duplicate", "same"}:
             return
         self._items += 1
-        if verdict.kind == "duplicate" and self._copies < _TRAP:
-            self._copies += 1
-            self._urls.add(url)
-            self._originals.add(match.url)
-            self._parts.update(_different_parts(url, match.url))
-            self._warn(url, match.url)
-        if self._items == self.most and "closed" not in self._warned:
-            self._warned.add("closed")
+        if verdict.kind == "duplicate" and len(self._copies) < _TRAP:
+            self._copies.append((url, match.url))
+            if len(self._copies) % _WALL == 0 and "wall" not in self._told:
+                self._warn_of_wall()
+            if len(self._copies) == _TRAP and "trap" not in self._told:
+                self._warn_of_trap()
+        if self._items == self.most and "closed" not in self._told:
+            self._told.add("closed")
             logger.info("The crawl is closed, as the last items were stored before: %d", self.most)
             close_crawl(self.crawler, "simhash_repeats")
 
-    def _warn(self, url: str, original: str) -> None:
-        """Warn once of each kind."""
-        pair = f"the last is {shortened(url, _LONGEST)}, a copy of {shortened(original, _LONGEST)}"
+    def _warn_of_wall(self) -> None:
+        urls, originals = map(set, zip(*self._copies, strict=True))
         # Views and sessions of one page differ from it in a parameter.
-        is_wall = len(self._originals) == 1 and self._parts.total() < _WALL / 2
-        if is_wall and len(self._urls) == _WALL and "wall" not in self._warned:
-            self._warned.add("wall")
-            logger.warning(
-                "Only copies of one item were found in a row: %d. It may be a notice in place of "
-                "the pages, such as for consent, a login or a ban: %s",
-                _WALL,
-                pair,
-            )
-        if self._copies == _TRAP and "trap" not in self._warned:
-            self._warned.add("trap")
-            part, count = next(iter(self._parts.most_common(1)), ("", 0))
-            of_part = f" {count} of them differ from the originals in {part} of the URL."
-            logger.warning(
-                "Only copies were found in a row: %d. The crawl may be in a trap, or on a mirror: "
-                "%s.%s SIMHASH_CLOSESPIDER_REPEATS closes such a crawl",
-                _TRAP,
-                pair,
-                of_part if count > _TRAP / 2 else "",
-            )
+        if len(originals) > 1 or len(urls) < _WALL or 2 * self._parts().total() > len(urls):
+            return
+        self._told.add("wall")
+        logger.warning(
+            "Only copies of one item were found in a row: %d. It may be a notice in place of the "
+            "pages, such as for consent, a login or a ban: %s",
+            len(self._copies),
+            self._last,
+        )
+
+    def _warn_of_trap(self) -> None:
+        self._told.add("trap")
+        ((part, count),) = self._parts().most_common(1) or [("", 0)]
+        of_part = f" {count} of them differ from the originals in {part} of the URL."
+        logger.warning(
+            "Only copies were found in a row: %d. The crawl may be in a trap, or on a mirror: "
+            "%s.%s SIMHASH_CLOSESPIDER_REPEATS closes such a crawl",
+            _TRAP,
+            self._last,
+            of_part if count > _TRAP / 2 else "",
+        )
+
+    def _parts(self) -> Counter[str]:
+        """How many copies differ from their originals in one part of the URL, by the part."""
+        return Counter(part for pair in self._copies for part in _different_parts(*pair))
+
+    @property
+    def _last(self) -> str:
+        url, original = (shortened(one, _LONGEST) for one in self._copies[-1])
+        return f"the last is {url}, a copy of {original}"
 
 
 def _different_parts(url: str, other: str) -> list[str]:
