@@ -7,6 +7,9 @@ READY := .venv/ready
 SIDE_BY_SIDE := -n $(shell expr 2 \* `nproc 2>/dev/null || echo 2`) --dist worksteal
 EXTRAS := postgresql,mariadb,trafilatura,rjieba,xxhash,parquet,warc,zstd
 
+# As pip does, also where a company's own certificate authority stands between.
+export UV_SYSTEM_CERTS := 1
+
 # Tests start many processes: without bytecode files each of them compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
