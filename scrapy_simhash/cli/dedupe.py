@@ -12,7 +12,7 @@ from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 
-from scrapy_simhash.cli.arguments import add_json, checked, positive
+from scrapy_simhash.cli.arguments import add_shared, checked, positive
 from scrapy_simhash.cli.printing import in_values, print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
@@ -37,9 +37,9 @@ from scrapy_simhash.visible import plural, shortened, visible
 _FIRST_ITEMS = 20
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
-    add_json(parser)
+def add_dedupe(parser: ArgumentParser) -> None:
+    """Add the options of ``dedupe``."""
+    add_shared(parser, "json")
     _add_files(parser)
     parser.add_argument(
         "--prefer",
@@ -142,8 +142,8 @@ def _names(given: str) -> list[str]:
     return names
 
 
-def run(project: Project, options: Namespace) -> int:
-    """Run the command. The exit code is 3 if lines could not be read."""
+def run_dedupe(project: Project, options: Namespace) -> int:
+    """Remove near-duplicates from files. The exit code is 3 if lines could not be read."""
     with ExitStack() as stack:
         spooled: Path | None = None
         if "-" in (*options.input, *options.against):

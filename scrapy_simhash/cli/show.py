@@ -14,7 +14,7 @@ from sqlalchemy import Row
 from w3lib.http import headers_raw_to_dict
 
 from scrapy_simhash.cli import output
-from scrapy_simhash.cli.arguments import add_database, add_json, add_selection
+from scrapy_simhash.cli.arguments import add_shared
 from scrapy_simhash.cli.printing import print_lines
 from scrapy_simhash.cli.project import Project, selected
 from scrapy_simhash.cli.records import by_original, by_visit, compared_texts
@@ -40,11 +40,9 @@ _VALIDATORS = ("ETag", "Last-Modified")
 _Page = tuple[str, NamespaceRow, PageHistory]
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
-    add_database(parser)
-    add_json(parser)
-    add_selection(parser, "everything")
+def add_show(parser: ArgumentParser) -> None:
+    """Add the options of ``show``."""
+    add_shared(parser, "database", "json", "time", "site", default="everything")
     parser.add_argument(
         "url",
         metavar="URL",
@@ -53,8 +51,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run(project: Project, options: Namespace) -> None:
-    """Run the command."""
+def run_show(project: Project, options: Namespace) -> None:
+    """Show everything stored about a page."""
     with project.database() as database, output.working("Searching"):
         namespaces = read_namespaces(database, project.name)
         addresses: list[tuple[str, str]] = []

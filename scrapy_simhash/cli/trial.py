@@ -63,8 +63,8 @@ _SIMILARITIES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 _USAGE = 2
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
+def add_try(parser: ArgumentParser) -> None:
+    """Add the options of ``try``."""
     parser.add_argument(
         "spider",
         metavar="SPIDER",
@@ -89,8 +89,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_output(parser, "write the report to FILE (default: simhash-try-SPIDER.html)")
 
 
-def run(project: Project, options: Options) -> None:
-    """Run the command."""
+def run_try(project: Project, options: Options) -> None:
+    """Crawl some pages, and show what would be dropped."""
     with TemporaryDirectory(prefix="simhash-try-") as folder:
         crawler = _crawl(_trial_settings(project.scrapy, folder, options.pages), options)
         trial = Project(crawler.settings, Options())
