@@ -71,8 +71,7 @@ def run_compare(project: Project, options: Namespace) -> None:
         return
     _print_figures(figures, settings.scheme.bits)
     if changes is not None:
-        console = output.open_console()
-        console.print(output.wrapped(output.marked_difference(text, changes), console.width))
+        output.open_console().print(output.marked_difference(text, changes))
 
 
 def _pages(names: Sequence[str]) -> Iterator[WarcPage]:

@@ -166,7 +166,7 @@ def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
         output.print_groups(by_original([one]))
         print()
         texts = difference(one.stored.text, one.own.text)
-        console.print(output.wrapped(output.marked_difference(*texts), console.width), "")
+        console.print(output.marked_difference(*texts), "")
     if page.duplicates:
         shown = len(page.duplicates)
         print(f"The newest {shown} of {page.duplicate_count:,} near-duplicates of it:")
