@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, StaticPool, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
-from scrapy_simhash.db.patience import SLICES
+from scrapy_simhash.db.retries import SLICES
 from scrapy_simhash.exceptions import IndexUnusable
 from scrapy_simhash.visible import without_passwords
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.patience import Patience
+from scrapy_simhash.db.retries import Patience
 from scrapy_simhash.exceptions import NamespaceGone
 
 #: The key in `Connection.info` of the :class:`Patience` with which the lock is waited for.

@@ -45,10 +45,6 @@ CREATE TABLE IF NOT EXISTS pages (
 CREATE INDEX IF NOT EXISTS pages_checked ON pages (checked, size);
 """
 
-_COLUMNS = (
-    "key, url, checked, interval, checks, never_fresh, run, download, vary, cookies, headers, body"
-)
-
 # What makes room.
 _OLDEST = "rowid IN (SELECT rowid FROM pages WHERE checked < ? ORDER BY checked LIMIT 1)"
 
@@ -91,6 +87,10 @@ class StoredPage(NamedTuple):
     body: bytes
 
 
+_COLUMNS = ", ".join(StoredPage._fields)
+_SELECT = f"SELECT {_COLUMNS}, size FROM pages WHERE"  # noqa: S608
+
+
 class PageFile:
     """The file of pages; `budget` bytes of bodies are kept.
 
@@ -106,7 +106,7 @@ class PageFile:
         self._has_warned = False
         self._reader = self._writer = None
         try:
-            self._writer = _open(path, makes_table=True)
+            self._writer = _open(path)
             self._reader = _open(path)
             query = "SELECT coalesce(sum(size), 0) FROM pages"
             self._size = self._writer.execute(query).fetchone()[0]
@@ -118,9 +118,8 @@ class PageFile:
         """The page with a key; None for one that is unknown, or damaged."""
         if self._reader is None:
             return None
-        query = f"SELECT {_COLUMNS}, size FROM pages WHERE key = ?"  # noqa: S608
         try:
-            found = self._reader.execute(query, (key,)).fetchone()
+            found = self._reader.execute(f"{_SELECT} key = ?", (key,)).fetchone()
             return None if found is None else _checked(found)
         except (sqlite3.Error, ValueError) as error:
             self._warn("A page in %s can't be read, and is downloaded again: %s", self._path, error)
@@ -209,8 +208,7 @@ def find_pages(path: Path, url: str) -> Sequence[StoredPage]:
     found: list[StoredPage] = []
     if path.exists():
         with _existing(path) as connection:
-            query = f"SELECT {_COLUMNS}, size FROM pages WHERE url = ?"  # noqa: S608
-            for row in connection.execute(query, (url,)):
+            for row in connection.execute(f"{_SELECT} url = ?", (url,)):
                 with suppress(ValueError):
                     found.append(_checked(row))
     return found
@@ -237,24 +235,23 @@ def delete_file(path: Path) -> None:
 @contextmanager
 def _existing(path: Path) -> Iterator[sqlite3.Connection]:
     try:
-        with closing(_open(path, makes_table=True)) as connection:
+        with closing(_open(path)) as connection:
             yield connection
     except sqlite3.Error as error:
         raise OSError(f"{path}: {error}") from error
 
 
-def _open(path: Path, *, makes_table: bool = False) -> sqlite3.Connection:
-    if makes_table:
-        # With what SQLite gives to files beside it: only the owner may read pages.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+def _open(path: Path) -> sqlite3.Connection:
+    """Open a file, and make the table if there is none of this version."""
+    # With what SQLite gives to files beside it: only the owner may read pages.
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path, timeout=_TIMEOUT, check_same_thread=False)
     try:
-        if makes_table:
-            connection.execute("PRAGMA journal_mode = WAL")
-            if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
-                connection.executescript(
-                    f"DROP TABLE IF EXISTS pages; {_TABLE} PRAGMA user_version = {_VERSION};"
-                )
+        connection.execute("PRAGMA journal_mode = WAL")
+        if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+            connection.executescript(
+                f"DROP TABLE IF EXISTS pages; {_TABLE} PRAGMA user_version = {_VERSION};"
+            )
         # A power cut may cost the last pages, which are downloaded again.
         connection.execute("PRAGMA synchronous = NORMAL")
     except BaseException:

@@ -29,9 +29,15 @@ from scrapy_simhash.db.engine import (
     shown_url,
     sqlite_file,
 )
-from scrapy_simhash.db.errors import is_creation_race, is_too_large, note_end, unavailable
 from scrapy_simhash.db.lock import PATIENCE
-from scrapy_simhash.db.patience import Liveness, Patience
+from scrapy_simhash.db.retries import (
+    Liveness,
+    Patience,
+    is_creation_race,
+    is_too_large,
+    note_end,
+    unavailable,
+)
 from scrapy_simhash.db.values import SECRET_BYTES, secret_of
 from scrapy_simhash.durable import make_private
 from scrapy_simhash.exceptions import (

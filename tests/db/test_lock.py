@@ -15,8 +15,8 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import DBAPIError
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.errors import has_waited_for_several, is_busy
 from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
+from scrapy_simhash.db.retries import has_waited_for_several, is_busy
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 
