@@ -42,11 +42,6 @@ _READ_ONLY_ERRNOS = frozenset({1047, 1290, 1836})
 # The last three are its time limits: idle in a transaction, for a transaction, idle at all.
 _ENDED_STATES = frozenset({"57P01", "57P02", "57P03", "25P03", "25P04", "57P05"})
 
-# More than the server takes in one statement.
-_LIMIT_STATE = "54000"
-_PACKET_ERRNO = 1153
-_CUT_ERRNOS = frozenset({2006, 2013})
-
 # Unknown user, unknown database, no schema to create tables in, permission denied.
 _PERMANENT_STATES = frozenset({"28000", "28P01", "3D000", "3F000", "42501"})
 _PERMANENT_ERRNOS = frozenset({1044, 1045, 1049, 1142, 1698})
@@ -109,23 +104,6 @@ def note_end(context: ExceptionContext) -> None:
     """
     if needs_another_connection(context.original_exception):
         context.is_disconnect = True
-
-
-def was_cut(error: SQLAlchemyError) -> bool:
-    """Whether MariaDB closed the connection; it does so too if it is sent too much."""
-    return isinstance(error, DBAPIError) and _errno(error) in _CUT_ERRNOS
-
-
-def is_too_large(error: SQLAlchemyError, *, cuts: int) -> bool:
-    """Whether the server refuses the size of what it is sent.
-
-    `cuts` are the earlier attempts that :func:`was_cut` is true for after they had taken the lock:
-    if it happens again, the server works otherwise.
-    """
-    if not isinstance(error, DBAPIError):
-        return False
-    is_refused = _state(error) == _LIMIT_STATE or _errno(error) == _PACKET_ERRNO
-    return is_refused or (cuts > 0 and was_cut(error))
 
 
 def is_transient(error: BaseException) -> bool:
@@ -218,21 +196,13 @@ class Patience:
         self._since = self._works = time.monotonic()
         self._attempts = 0
         self._progress: object = None
-        #: The namespace whose lock the present attempt takes, and whether it has it.
+        #: The namespace whose lock the present attempt takes.
         self.namespace: int | None = None
-        self.has_lock = False
-        #: Attempts so far whose connection was lost after that.
-        self.cuts = 0
-
-    def begin(self) -> None:
-        """A new attempt begins, without a lock."""
-        self.namespace, self.has_lock = None, False
 
     def tries_again(self, error: SQLAlchemyError) -> bool:
         """Whether to try again after an error; if so, it pauses before it returns."""
         if not is_transient(error):
             return False
-        self.cuts += self.has_lock and was_cut(error)
         if is_busy(error):
             self._liveness.waited += time.monotonic() - self._since
             if has_waited_for_several(error) or self._is_moving():
@@ -251,7 +221,7 @@ class Patience:
         now = time.monotonic()
         self._liveness.waited += now - self._since
         self._liveness.note()
-        self._since, self.has_lock = now, True
+        self._since = now
 
     def _is_moving(self) -> bool:
         """Whether other transactions have committed since the last look."""
