@@ -15,14 +15,13 @@ from scrapy_simhash.cli.output import lines_to, print_table, working, write_line
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.cli.records import by_original, by_status, compared_texts
+from scrapy_simhash.history.advice import Pattern, make_rules, read_patterns
 from scrapy_simhash.history.changes import read_changes
-from scrapy_simhash.history.decisions import read_decisions, with_contents
-from scrapy_simhash.history.drops import count_unlisted
-from scrapy_simhash.history.patterns import LEAST, Pattern, make_rules, read_patterns
+from scrapy_simhash.history.decisions import count_unlisted, read_decisions, with_contents
 from scrapy_simhash.history.record import STATUSES, Record
-from scrapy_simhash.history.selection import Selection
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow, Selection
 from scrapy_simhash.index.words import STORED
+from scrapy_simhash.item.irrelevant import LEAST
 from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.visible import plural, visible

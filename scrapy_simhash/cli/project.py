@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
     from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.selection import Selection
-    from scrapy_simhash.history.sql import NamespaceRow
+    from scrapy_simhash.history.sql import NamespaceRow, Selection
 
 
 class CommandError(Exception):
@@ -122,7 +121,7 @@ class Project:
 
 def selected(namespace: NamespaceRow, options: Namespace) -> Selection:
     """What the options have chosen; by default everything, or the last visit of each spider."""
-    from scrapy_simhash.history.selection import EVERYTHING, read_selection  # noqa: PLC0415
+    from scrapy_simhash.history.sql import EVERYTHING, read_selection  # noqa: PLC0415
 
     runs, since, site = options.runs, options.since, options.site or ""
     if options.is_everything and not runs and since is None:

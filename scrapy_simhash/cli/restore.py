@@ -22,7 +22,7 @@ from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.crawl.components import SimhashPipeline
 from scrapy_simhash.crawl.quarantine import unpack
 from scrapy_simhash.crawl.scrapy_internals import is_replaced
-from scrapy_simhash.history.drops import choose_drops, count_unlisted, read_items
+from scrapy_simhash.history.decisions import choose_drops, count_unlisted, read_items
 from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow

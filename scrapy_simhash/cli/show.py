@@ -22,8 +22,7 @@ from scrapy_simhash.db.pages import StoredPage, find_pages
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.page import PageHistory, find_addresses, read_page
-from scrapy_simhash.history.selection import Selection
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow, Selection
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.keys import untracked

@@ -1,39 +1,47 @@
-"""What was decided on items: beside those they were copies of, or kept beside."""
+"""What was decided on items, beside those they were copies of, or kept beside; dropped items."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     FromClause,
+    Row,
     Select,
     case,
     func,
     literal,
+    or_,
     select,
 )
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
+from scrapy_simhash.db.values import RESTORED, SAME
 from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.history import sql
+from scrapy_simhash.history.namespaces import read_runs
 from scrapy_simhash.history.record import NOTHING, Content, Record
-from scrapy_simhash.history.selection import Selection
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import EVERYTHING, NamespaceRow, Selection
 from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.index.words import KEPT, status_of
+from scrapy_simhash.item.keys import item_url
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
 
 # Records that are read at once.
 _PART = 200
+# Items read at once: each may be large.
+_ITEMS_AT_ONCE = 100
+# Rows without their items read at once.
+_ROWS_AT_ONCE = 10_000
 
 
 def _short(text: ColumnElement[str]) -> ColumnElement[str]:
@@ -68,7 +76,7 @@ select_dropped = _select(
     origin=sql.drops.origin,
     is_orphan=is_orphan(),
     has_item=sql.drops.item.is_not(None),
-    text=case((sql.drops.text_digest.is_(None), sql.drops.claim), else_=sql.drops.id),
+    text=sql.text_number,
     **{
         name: sql.drops[name] for name in ("claim", "action", "distance", "similarity", "estimated")
     },
@@ -126,42 +134,20 @@ def dropped(namespace: NamespaceRow, row: Any) -> Record:
         row,
         id=f"{namespace.id}-{row.id}",
         status=status_of(row.action),
-        similarity=row.similarity,
-        estimated=row.estimated,
-        distance=row.distance,
-        is_orphan=row.is_orphan,
-        has_item=row.has_item,
         places=(row.text, row.claim),
     )
 
 
 def _kept(namespace: NamespaceRow, row: Any) -> Record:
     similarity, is_estimate = _similarity(row)
-    return _record(
-        namespace,
-        row,
-        status=KEPT,
-        similarity=similarity,
-        estimated=is_estimate,
-        places=(row.id, row.claim or 0),
-    )
+    more = {"id": None, "similarity": similarity, "estimated": is_estimate}
+    return _record(namespace, row, status=KEPT, places=(row.id, row.claim or 0), **more)
 
 
 def _record(namespace: NamespaceRow, row: Any, **more: Any) -> Record:
-    return Record(
-        page=row.page,
-        key=row.key,
-        original_page=row.original_page,
-        original_key=row.original_key,
-        created=row.created,
-        run=row.run,
-        namespace=namespace.name,
-        group=None if row.origin is None else group_name(namespace.id, row.origin),
-        differs=row.differs,
-        compared_by=row.compared_by,
-        first_seen=row.first_seen,
-        **more,
-    )
+    named = {name: value for name, value in row._mapping.items() if name in Record._fields}
+    group = None if row.origin is None else group_name(namespace.id, row.origin)
+    return Record(**{**named, "namespace": namespace.name, "group": group, **more})
 
 
 def _similarity(row: Any) -> tuple[float | None, bool]:
@@ -215,3 +201,73 @@ def with_contents(
             if one is not None and other is not None:
                 found = found._replace(similarity=jaccard(one, other), estimated=False)
         yield found
+
+
+def _is_one(namespace: NamespaceRow) -> list[ColumnElement[bool]]:
+    """Conditions for what was dropped; items with the action "report" were stored."""
+    row = sql.drops
+    return [row.namespace == namespace.id, row.action.in_(("drop", SAME, RESTORED))]
+
+
+class Drops(NamedTuple):
+    """The numbers of items to restore, the oldest first, and how many are not among them.
+
+    These were restored since they were dropped last, or are older drops of the same items.
+    """
+
+    numbers: Sequence[int]
+    restored: int
+    older: int
+
+
+def choose_drops(
+    namespace: NamespaceRow, selection: Selection = EVERYTHING, *, orphans: bool = False
+) -> Drops:
+    """The dropped items of a selection, or only orphans."""
+    row, was_restored = sql.drops, sql.drops.action == RESTORED
+    has_item = or_(row.item.is_not(None), was_restored).label("has_item")
+    columns = row.id, row.identity, row.run, row.action, row.key, url_of(schema.sightings), has_item
+    query = select(*columns).where(*_is_one(namespace), *selection.conditions(schema.sightings))
+    if orphans:
+        query = query.where(or_(is_orphan(), was_restored))
+    found, newest = list[tuple[Row[Any], tuple[bool, int]]](), dict[int, tuple[bool, int]]()
+    for rows in sql.read_in_pages(namespace, query, row.id, _ROWS_AT_ONCE):
+        for one in rows:
+            if not selection.has(item_url(one.key, one.url)):
+                continue
+            # An older item that is kept is better than a newer one that is not.
+            rank = bool(one.has_item), one.run
+            found.append((one, rank))
+            newest[one.identity] = max(rank, newest.get(one.identity, rank))
+    # A run may have dropped several items of one identity.
+    last = [one for one, rank in found if rank == newest[one.identity]]
+    restored = sum(one.action == RESTORED for one, _ in found)
+    numbers = [one.id for one in last if one.action != RESTORED]
+    return Drops(numbers, restored, len(found) - restored - len(numbers))
+
+
+def count_unlisted(namespace: NamespaceRow, selection: Selection) -> int:
+    """How many items runs left out without a row, as they had not changed at all."""
+    if not selection.runs or selection.site:
+        return 0
+    of_runs = [row.counts for row in read_runs(namespace) if row.id in selection.runs]
+    rows = select(func.count()).where(*_is_one(namespace), *selection.conditions(schema.sightings))
+    return max(0, sum(one[2] for one in of_runs if one) - int(namespace.read(rows)[0][0]))
+
+
+def read_items(
+    namespace: NamespaceRow, numbers: Sequence[int]
+) -> Iterator[tuple[int, Record, bytes | None, str | None]]:
+    """The dropped items of these numbers, in their order: packed if it is kept, and its type."""
+    query = (
+        select_dropped.add_columns(sql.drops.item, sql.drops.item_type)
+        .where(*_is_one(namespace), is_in(sql.drops.id, "numbers"))
+        .order_by(sql.drops.id)
+    )
+    for start in range(0, len(numbers), _ITEMS_AT_ONCE):
+        for row in namespace.read(query, numbers=numbers[start : start + _ITEMS_AT_ONCE]):
+            record = dropped(namespace, row)
+            if row.action == RESTORED:
+                # It stands for itself now.
+                record = record._replace(original_page=None, original_key=None)
+            yield row.id, record, row.item, row.item_type

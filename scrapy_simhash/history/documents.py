@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Row, Select, Table, case, func, literal, null, select
+from sqlalchemy import Row, Select, Table, func, literal, null, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.values import SAME, ComparedBy
@@ -44,7 +44,7 @@ def read_stored(namespace: NamespaceRow) -> list[Row[Any]]:
     of_drops = (
         _in_order(
             schema.sightings,
-            case((drop.text_digest.is_(None), drop.claim), else_=drop.id).label("number"),
+            sql.text_number.label("number"),
             literal(False).label("is_claim"),
             func.coalesce(drop.digest, claim.digest).label("digest"),
             func.coalesce(drop.facts, claim.facts).label("facts"),

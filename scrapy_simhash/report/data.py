@@ -8,14 +8,12 @@ from itertools import islice
 from typing import Any, NamedTuple, Self
 
 from scrapy_simhash.exceptions import NotFound
-from scrapy_simhash.history.advice import SettingAdvice, advise
+from scrapy_simhash.history.advice import Pattern, SettingAdvice, advise, make_rules, read_patterns
 from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.decisions import count, read_newest
 from scrapy_simhash.history.namespaces import RunRow, read_runs
-from scrapy_simhash.history.patterns import Pattern, make_rules, read_patterns
 from scrapy_simhash.history.record import STATUSES, Record
-from scrapy_simhash.history.selection import Selection
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow, Selection
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.words import UNCHANGED
 from scrapy_simhash.item.irrelevant import LEAST

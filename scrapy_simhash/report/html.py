@@ -22,7 +22,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from scrapy_simhash.durable import replace_file
-from scrapy_simhash.history.patterns import LEAST
+from scrapy_simhash.item.irrelevant import LEAST
 from scrapy_simhash.report.data import ReportData, sum_stats
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack

@@ -8,8 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from scrapy_simhash.history.advice import SettingAdvice
-from scrapy_simhash.history.patterns import Pattern
+from scrapy_simhash.history.advice import Pattern, SettingAdvice
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.item.facts import PAGE, REST_OF_ITEM

@@ -25,8 +25,8 @@ from stored import changed, fill, meet, store
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.advice import Pattern
 from scrapy_simhash.history.namespaces import choose_namespace
-from scrapy_simhash.history.patterns import Pattern
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
