@@ -7,18 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from scrapy import Request
-from scrapy.http import Headers
-from scrapy.utils.python import to_unicode
 from scrapy.utils.request import fingerprint as request_fingerprint
 from sqlalchemy import Row
-from w3lib.http import headers_raw_to_dict
 
 from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_shared
 from scrapy_simhash.cli.printing import print_lines
 from scrapy_simhash.cli.project import Project, selected
 from scrapy_simhash.cli.records import by_original, by_visit, compared_texts
-from scrapy_simhash.db.pages import StoredPage, find_pages
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.page import PageHistory, find_addresses, read_page
@@ -31,9 +27,6 @@ from scrapy_simhash.visible import format_time, iso_time, without_passwords
 
 # Addresses that are listed if several contain what was given.
 _ADDRESSES = 30
-
-# What a server knows a version of a page by.
-_VALIDATORS = ("ETag", "Last-Modified")
 
 # With the URL.
 _Page = tuple[str, NamespaceRow, PageHistory]
@@ -64,19 +57,15 @@ def run_show(project: Project, options: Namespace) -> None:
             if len(set(map(without_passwords, urls))) == 1:
                 pages = [page for url in urls for page in _pages(project, namespaces, url, options)]
                 addresses = []
-        known = find_pages(project.pages, options.url)
-    if not (pages or addresses or known):
+    if not (pages or addresses):
         where = f"in {project.name!r}" if project.name else f"in {database}"
         raise NotFound(f"nothing is stored about {options.url} {where}")
     if options.json:
-        print_lines(_figures(*page) | {"pages": [*map(_known, known)]} for page in pages)
+        print_lines(_figures(*page) for page in pages)
         print_lines({"namespace": name, "url": url} for name, url in addresses[:_ADDRESSES])
-        if not pages and known:
-            print_lines([{"url": options.url, "pages": [*map(_known, known)]}])
         return
     for _, namespace, page in pages:
         _print_page(namespace, page)
-    _print_known(known)
     if addresses:
         title = "Several URLs contain it"
         output.print_table(("namespace", "URL"), addresses[:_ADDRESSES], title)
@@ -124,24 +113,6 @@ def _version(namespace: NamespaceRow, page: PageHistory, claim: Row[Any]) -> dic
         "features": claim.size,
         "nearest": claim.nearest,
         "text": page.texts.get(claim.id),
-    }
-
-
-def _print_known(pages: Sequence[StoredPage]) -> None:
-    for page in pages:
-        facts = {name.replace("_", " "): value for name, value in _known(page).items()}
-        facts["last checked"] = format_time(page.checked)
-        output.print_facts(facts, "Page stored for SIMHASH_REVISIT")
-
-
-def _known(page: StoredPage) -> dict[str, Any]:
-    """A page that SIMHASH_REVISIT may return."""
-    headers = Headers(headers_raw_to_dict(page.headers) or {})
-    return {
-        "last_checked": page.checked,
-        **{name: to_unicode(headers.get(name) or b"", "latin-1") for name in _VALIDATORS},
-        "bytes": len(page.body),
-        "downloaded_in_run": page.run,
     }
 
 

@@ -12,7 +12,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -88,7 +88,6 @@ class StoredPage(NamedTuple):
 
 
 _COLUMNS = ", ".join(StoredPage._fields)
-_SELECT = f"SELECT {_COLUMNS}, size FROM pages WHERE"  # noqa: S608
 
 
 class PageFile:
@@ -118,8 +117,9 @@ class PageFile:
         """The page with a key; None for one that is unknown, or damaged."""
         if self._reader is None:
             return None
+        query = f"SELECT {_COLUMNS}, size FROM pages WHERE key = ?"  # noqa: S608
         try:
-            found = self._reader.execute(f"{_SELECT} key = ?", (key,)).fetchone()
+            found = self._reader.execute(query, (key,)).fetchone()
             return None if found is None else _checked(found)
         except (sqlite3.Error, ValueError) as error:
             self._warn("A page in %s can't be read, and is downloaded again: %s", self._path, error)
@@ -201,17 +201,6 @@ def file_size(path: Path) -> PageFileSize:
     with _existing(path) as connection:
         count, size = connection.execute("SELECT count(*), sum(size) FROM pages").fetchone()
         return PageFileSize(count, size or 0)
-
-
-def find_pages(path: Path, url: str) -> Sequence[StoredPage]:
-    """The pages with a URL, one for each spider that has met it; raises OSError as above."""
-    found: list[StoredPage] = []
-    if path.exists():
-        with _existing(path) as connection:
-            for row in connection.execute(f"{_SELECT} url = ?", (url,)):
-                with suppress(ValueError):
-                    found.append(_checked(row))
-    return found
 
 
 def delete_pages(path: Path, before: float) -> int:
