@@ -47,7 +47,7 @@ def add_shared(parser: ArgumentParser, *names: str, default: str = "") -> None:
             help="instead of SIMHASH_NAMESPACE",
         )
     if "json" in names:
-        parser.add_argument("--json", action="store_true", help="print JSON")
+        add_flag(parser, "--json", "print JSON")
     if "time" in names:
         times = parser.add_mutually_exclusive_group()
         times.add_argument(
@@ -69,6 +69,11 @@ def add_shared(parser: ArgumentParser, *names: str, default: str = "") -> None:
     if "site" in names:
         help_ = "only items of this site, such as example.com"
         parser.add_argument("--site", metavar="HOST", type=_site, help=help_)
+
+
+def add_flag(parser: ArgumentParser, name: str, help_: str) -> None:
+    """An option without a value."""
+    parser.add_argument(name, action="store_true", help=help_)
 
 
 def add_output(parser: _ActionsContainer, help_: str) -> None:

@@ -103,21 +103,15 @@ def _add_files(parser: ArgumentParser) -> None:
         action="store_false",
         help="in CSV, the first row is an item, and no column has a name",
     )
-    parser.add_argument(
-        "--dropped", type=Path, metavar="FILE", help="write the near-duplicates to this file"
-    )
-    parser.add_argument(
-        "--rejects",
-        type=Path,
-        metavar="FILE",
-        help="write lines that can't be read, which are always reported, to this file",
-    )
-    parser.add_argument(
-        "--groups",
-        type=Path,
-        metavar="FILE",
-        help="write a table of duplicates and their originals, as .csv, .jsonl or .parquet",
-    )
+    for option, purpose in (
+        ("--dropped", "write the near-duplicates to this file"),
+        ("--rejects", "write lines that can't be read, which are always reported, to this file"),
+        (
+            "--groups",
+            "write a table of duplicates and their originals, as .csv, .jsonl or .parquet",
+        ),
+    ):
+        parser.add_argument(option, type=Path, metavar="FILE", help=purpose)
 
 
 def _add_compared(parser: ArgumentParser) -> None:

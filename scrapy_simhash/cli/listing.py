@@ -10,7 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
-from scrapy_simhash.cli.arguments import LAST_CRAWLS, add_output, add_shared, output_file, positive
+from scrapy_simhash.cli.arguments import (
+    LAST_CRAWLS,
+    add_flag,
+    add_output,
+    add_shared,
+    output_file,
+    positive,
+)
 from scrapy_simhash.cli.output import lines_to, print_table, working, write_lines
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
@@ -35,11 +42,7 @@ _REPORT = "simhash-report.html"
 def add_drops(parser: ArgumentParser) -> None:
     """Add the options of ``drops``."""
     add_shared(parser, "database", "json", "time", "site", default=LAST_CRAWLS)
-    parser.add_argument(
-        "--kept",
-        action="store_true",
-        help="list what was kept although another item is similar, and why",
-    )
+    add_flag(parser, "--kept", "list what was kept although another item is similar, and why")
 
 
 def run_drops(project: Project, options: Namespace) -> None:
@@ -78,9 +81,7 @@ def add_changes(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--status", metavar="A,B", type=_statuses, default=STATUSES, help=", ".join(STATUSES)
     )
-    parser.add_argument(
-        "--texts", action="store_true", help="show how the texts differ, where both are kept"
-    )
+    add_flag(parser, "--texts", "show how the texts differ, where both are kept")
 
 
 def run_changes(project: Project, options: Namespace) -> None:

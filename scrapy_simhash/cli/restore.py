@@ -15,7 +15,7 @@ from scrapy.settings import Settings
 from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.misc import load_object
 
-from scrapy_simhash.cli.arguments import add_output, add_shared, item_id
+from scrapy_simhash.cli.arguments import add_flag, add_output, add_shared, item_id
 from scrapy_simhash.cli.output import lines_to, progress_bar
 from scrapy_simhash.cli.printing import json_line, without_secrets
 from scrapy_simhash.cli.project import CommandError, Project
@@ -54,9 +54,7 @@ def add_restore(parser: ArgumentParser) -> None:
         metavar="SPIDER",
         help="send the items through the item pipelines and feeds of a spider instead",
     )
-    parser.add_argument(
-        "--orphans", action="store_true", help="only items whose original was not stored after all"
-    )
+    add_flag(parser, "--orphans", "only items whose original was not stored after all")
     parser.add_argument(
         "--id",
         type=item_id,
@@ -64,11 +62,7 @@ def add_restore(parser: ArgumentParser) -> None:
         metavar="ID",
         help="only the item with this id in the report, `show` or `drops --json` (may be repeated)",
     )
-    parser.add_argument(
-        "--with-original",
-        action="store_true",
-        help="write each item together with what it was a copy of",
-    )
+    add_flag(parser, "--with-original", "write each item together with what it was a copy of")
 
 
 def run_restore(project: Project, options: Namespace) -> None:

@@ -7,11 +7,12 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import Any
 
 from rich.filesize import decimal
 
 from scrapy_simhash import native
-from scrapy_simhash.cli.arguments import add_shared, positive
+from scrapy_simhash.cli.arguments import add_flag, add_shared, positive
 from scrapy_simhash.cli.output import print_facts, print_table, working
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project, selected
@@ -53,11 +54,8 @@ def _describe_database(project: Project) -> str:
 def add_stats(parser: ArgumentParser) -> None:
     """Add the options of ``stats``."""
     add_shared(parser, "database", "json", "time", default="all runs")
-    parser.add_argument(
-        "--details",
-        action="store_true",
-        help="show all namespaces with all of their runs, their scheme and their sizes",
-    )
+    help_ = "show all namespaces with all of their runs, their scheme and their sizes"
+    add_flag(parser, "--details", help_)
 
 
 def run_stats(project: Project, options: Namespace) -> None:
@@ -92,8 +90,7 @@ def run_stats(project: Project, options: Namespace) -> None:
         for one, runs in found[:_NEWEST]
     ]
     print_table(("namespace", "stored items", "runs", "last run", "started (UTC)"), rows)
-    if found:
-        one, runs = found[0]
+    for one, runs in found[:1]:
         _print_runs(runs[:_NEWEST], f"The last runs of {shortened(one.name)}")
     if len(found) > _NEWEST or any(len(runs) > _NEWEST for _, runs in found):
         print("More namespaces and runs: --details")
@@ -164,15 +161,12 @@ def run_prune(project: Project, options: Namespace) -> None:
         count, drops = expire(index, before)
         delete_pages(project.pages, before)
         left = len(index)
-    if options.json:
-        print_json(
-            {"namespace": namespace.name, "deleted": count, "duplicates": drops, "left": left}
-        )
-    else:
-        print(
-            f"{count:,} stored {plural(count, 'item')} and {drops:,} {plural(drops, 'duplicate')} "
-            f"deleted, {left:,} stored {plural(left, 'item')} left"
-        )
+    _print(
+        options,
+        {"namespace": namespace.name, "deleted": count, "duplicates": drops, "left": left},
+        f"{count:,} stored {plural(count, 'item')} and {drops:,} {plural(drops, 'duplicate')} "
+        f"deleted, {left:,} stored {plural(left, 'item')} left",
+    )
 
 
 def add_reset(parser: ArgumentParser) -> None:
@@ -183,12 +177,8 @@ def add_reset(parser: ArgumentParser) -> None:
         metavar="PATTERN",
         help="only the items with such URLs; * stands for anything",
     )
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="delete all namespaces and tables, whatever version made them",
-    )
+    add_flag(parser, "--yes", "do not ask for confirmation")
+    add_flag(parser, "--all", "delete all namespaces and tables, whatever version made them")
 
 
 def run_reset(project: Project, options: Namespace) -> None:
@@ -209,10 +199,7 @@ def run_reset(project: Project, options: Namespace) -> None:
             with working("Deleting"):
                 reset_namespace(namespace.database, name)
         done = f"{items} deleted"
-    if options.json:
-        print_json({"namespace": name, "deleted": size})
-    else:
-        print(done)
+    _print(options, {"namespace": name, "deleted": size}, done)
 
 
 def _forget(project: Project, options: Namespace) -> None:
@@ -230,10 +217,14 @@ def _forget(project: Project, options: Namespace) -> None:
             _confirm(options, f"Forget {found} of {shortened(namespace.name)}?")
             with working("Deleting"):
                 forget_claims(index, claims)
+    _print(options, {"namespace": namespace.name, "items": len(claims)}, f"{found} forgotten")
+
+
+def _print(options: Namespace, figures: dict[str, Any], line: str) -> None:
     if options.json:
-        print_json({"namespace": namespace.name, "items": len(claims)})
+        print_json(figures)
     else:
-        print(f"{found} forgotten")
+        print(line)
 
 
 def _confirm(options: Namespace, question: str) -> None:
