@@ -6,8 +6,8 @@ import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from scrapy_simhash.cli.arguments import (
@@ -25,16 +25,13 @@ from scrapy_simhash.cli.records import by_original, by_status, compared_texts
 from scrapy_simhash.history.advice import Pattern, make_rules, read_patterns
 from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.decisions import count_unlisted, read_decisions, with_contents
-from scrapy_simhash.history.record import STATUSES, Record
+from scrapy_simhash.history.record import STATUSES
 from scrapy_simhash.history.sql import NamespaceRow, Selection
 from scrapy_simhash.index.words import STORED
 from scrapy_simhash.item.irrelevant import LEAST
 from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.visible import plural, visible
-
-# Changes whose texts are read at once.
-_PART = 200
 
 _REPORT = "simhash-report.html"
 
@@ -49,9 +46,9 @@ def run_drops(project: Project, options: Namespace) -> None:
     """List what was dropped, or kept although another item is similar."""
     with project.selections(options) as chosen:
         for namespace, selection in chosen:
-            read = read_decisions(namespace, selection, kept=options.kept)
-            parts = (with_contents(namespace, part, project.settings.scheme) for part in read)
-            counts = write_lines(options, parts, by_original, is_brief=not options.kept)
+            found = read_decisions(namespace, selection, kept=options.kept)
+            records = with_contents(namespace, found, project.settings.scheme)
+            counts = write_lines(options, records, by_original, is_brief=not options.kept)
             lines = _sum(namespace, selection, counts, options)
             print(f"{selection}: {'. '.join(lines)}", file=sys.stderr)
 
@@ -88,20 +85,15 @@ def run_changes(project: Project, options: Namespace) -> None:
     """List what is new, changed, moved, missing, gone and back."""
     with project.selections(options) as chosen:
         for namespace, selection in chosen:
-            parts = _changes(namespace, selection, options)
-            more = compared_texts if options.texts else None
-            counts = write_lines(options, parts, by_status, more)
+            found = (read_changes(namespace, selection, [status]) for status in options.status)
+            changes = chain.from_iterable(found)
+            if options.texts:
+                records = with_contents(namespace, changes, None)
+                counts = write_lines(options, records, by_status, compared_texts)
+            else:
+                counts = write_lines(options, changes, by_status)
             shown = ", ".join(f"{counts[name]:,} {name}" for name in STATUSES if counts[name])
             print(f"{selection}: {shown or 'nothing'}", file=sys.stderr)
-
-
-def _changes(
-    namespace: NamespaceRow, selection: Selection, options: Namespace
-) -> Iterator[Iterable[Record]]:
-    found = (read_changes(namespace, selection, [status]) for status in options.status)
-    changes = chain.from_iterable(found)
-    while part := list(islice(changes, _PART)):
-        yield with_contents(namespace, part, None) if options.texts else part
 
 
 def _statuses(given: str) -> Sequence[str]:

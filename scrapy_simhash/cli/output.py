@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, takewhile
+from itertools import takewhile
 from math import floor
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -119,7 +119,7 @@ def lines_to(path: Path | None) -> Iterator[BinaryIO]:
 
 def write_lines(
     options: Namespace,
-    parts: Iterable[Iterable[Record]],
+    records: Iterable[Record],
     show: Callable[[Iterable[Record]], Iterable[Group]],
     more: Callable[[Record], Mapping[str, Any]] | None = None,
     *,
@@ -132,7 +132,7 @@ def write_lines(
     counts: Counter[str] = Counter()
 
     def counted() -> Iterator[Record]:
-        for record in chain.from_iterable(parts):
+        for record in records:
             counts[record.status] += 1
             yield record
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -36,8 +36,10 @@ from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
 
-# Records that are read at once.
+# Records whose texts are read at once.
 _PART = 200
+# Rows that are read at once.
+_ROWS = 2000
 # Items read at once: each may be large.
 _ITEMS_AT_ONCE = 100
 # Rows without their items read at once.
@@ -93,10 +95,12 @@ _select_kept = _select(
 ).select_from(sql.claims_with_others)
 
 
-def _query(namespace: NamespaceRow, *, kept: bool) -> Select[Any]:
-    if not kept:
-        return select_dropped.where(*sql.drops_of(namespace))
-    return _select_kept.where(*sql.claims_of(namespace), sql.claims.differs.is_not(None))
+def _of_kind(namespace: NamespaceRow, *, kept: bool) -> tuple[Select[Any], Any, Any]:
+    """A query of decisions, the column of their numbers, and what makes a record of a row."""
+    if kept:
+        query = _select_kept.where(*sql.claims_of(namespace), sql.claims.differs.is_not(None))
+        return query, sql.claims.id, _kept
+    return select_dropped.where(*sql.drops_of(namespace)), sql.drops.id, dropped
 
 
 def read_newest(
@@ -110,21 +114,21 @@ def read_newest(
 
     The conditions may have lists of numbers as parameters (see `is_in`).
     """
-    number = (sql.claims if kept else sql.drops).id
-    query = _query(namespace, kept=kept).where(*conditions).order_by(number.desc())
-    make = partial(_kept if kept else dropped, namespace)
-    return [make(row) for row in namespace.read(query.limit(limit), **numbers)][::-1]
+    query, number, make = _of_kind(namespace, kept=kept)
+    query = query.where(*conditions).order_by(number.desc()).limit(limit)
+    return [make(namespace, row) for row in namespace.read(query, **numbers)][::-1]
 
 
 def read_decisions(
     namespace: NamespaceRow, selection: Selection, *, kept: bool
-) -> Iterator[list[Record]]:
-    """What was dropped, or kept although it is similar, in its order, some at a time."""
-    table = schema.claims if kept else schema.sightings
-    query = _query(namespace, kept=kept).where(*selection.conditions(table))
-    make = partial(_kept if kept else dropped, namespace)
-    for rows in sql.read_in_pages(namespace, query, table.c.id, _PART):
-        yield [one for one in map(make, rows) if selection.has(one.url)]
+) -> Iterator[Record]:
+    """What was dropped, or kept although it is similar, in its order."""
+    query, number, make = _of_kind(namespace, kept=kept)
+    query = query.where(*selection.conditions(number.table))
+    for row in chain.from_iterable(sql.read_in_pages(namespace, query, number, _ROWS)):
+        record = make(namespace, row)
+        if selection.has(record.url):
+            yield record
 
 
 def dropped(namespace: NamespaceRow, row: Any) -> Record:
@@ -184,23 +188,25 @@ def read_contents(namespace: NamespaceRow, numbers: Iterable[int]) -> dict[int, 
 
 
 def with_contents(
-    namespace: NamespaceRow, records: Sequence[Record], scheme: Scheme | None
+    namespace: NamespaceRow, records: Iterable[Record], scheme: Scheme | None
 ) -> Iterator[Record]:
     """Records with what is kept of both items.
 
     Similarities that are unknown or estimates are computed, if both texts are kept and there is a
     scheme that has shingles.
     """
-    kept = read_contents(namespace, {place for record in records for place in record.places})
-    for record in records:
-        own, stored = (kept.get(place, NOTHING) for place in record.places)
-        found = record._replace(own=own, stored=stored)
-        is_exact = record.similarity is not None and not record.estimated
-        if scheme and own.text and stored.text and not is_exact:
-            one, other = (scheme.sketch(text).shingles for text in (own.text, stored.text))
-            if one is not None and other is not None:
-                found = found._replace(similarity=jaccard(one, other), estimated=False)
-        yield found
+    records = iter(records)
+    while part := list(islice(records, _PART)):
+        kept = read_contents(namespace, {place for record in part for place in record.places})
+        for record in part:
+            own, stored = (kept.get(place, NOTHING) for place in record.places)
+            found = record._replace(own=own, stored=stored)
+            is_exact = record.similarity is not None and not record.estimated
+            if scheme and own.text and stored.text and not is_exact:
+                one, other = (scheme.sketch(text).shingles for text in (own.text, stored.text))
+                if one is not None and other is not None:
+                    found = found._replace(similarity=jaccard(one, other), estimated=False)
+            yield found
 
 
 def _is_one(namespace: NamespaceRow) -> list[ColumnElement[bool]]:
