@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from scrapy_simhash.history.advice import Pattern, SettingAdvice
+from scrapy_simhash.history.advice import SettingAdvice
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.item.facts import PAGE, REST_OF_ITEM
 from scrapy_simhash.item.irrelevant import LEAST, Example
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.urls import host_of
-from scrapy_simhash.report.causes import LONGEST_NAME, cause_of, is_view
+from scrapy_simhash.report.causes import cause_of, is_view
 from scrapy_simhash.report.data import ReportData
 from scrapy_simhash.visible import plural, shortened
 
@@ -36,9 +36,11 @@ def steps(data: ReportData) -> Iterator[SettingAdvice]:
     duplicates = data.duplicates
     noise = [*find_noise(changes, advised)]
     yield from noise if len(changes) > len(duplicates) else []
-    if data.counts:
-        yield from _repeating(data)
-    yield from _avoidable(duplicates, data.patterns, data.unruled)
+    if data.counts and data.patterns:
+        yield _repeating(data)
+    pairs = [(drop.page, drop.original_page or "") for drop in duplicates]
+    yield from _mirrors(pairs)
+    yield from _views(pairs)
     yield from noise if len(changes) <= len(duplicates) else []
 
 
@@ -83,60 +85,28 @@ def _tells(name: str) -> bool:
     return not is_own or not name_of(name).marks.isdisjoint(_TELLING)
 
 
-def _repeating(data: ReportData) -> Iterator[SettingAdvice]:
+def _repeating(data: ReportData) -> SettingAdvice:
     """What to do about parts of URLs that only repeat pages."""
-    unruled = data.unruled
-    ruled = [one for one in data.patterns if one.part not in unruled]
-    for parts in filter(None, (ruled, [one for one in data.patterns if one.part in unruled])):
-        saved = sum(one.repeats for one in parts)
-        listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in parts[:3])
-        name = shlex.quote(shortened(data.namespace.name))
-        command, why = "", "after a crawl, `scrapy simhash patterns --rules FILE` writes rules"
-        if parts is not ruled and len(parts) == 1:
-            why = f"there is no rule for it: {unruled[parts[0].part]}"
-        elif parts is not ruled:
-            why = "there is no rule for them: `scrapy simhash patterns --rules FILE` says why"
-        elif not data.is_trial:
-            command = f"scrapy simhash patterns --namespace {name} --rules rules.json"
-            why = "rules for duplicate-url-discarder avoid them"
+    saved = sum(one.repeats for one in data.patterns)
+    listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in data.patterns[:3])
+    more = " …" if len(data.patterns) > 3 else ""
+    name = shlex.quote(shortened(data.namespace.name))
+    return SettingAdvice(
+        "" if data.is_trial else f"scrapy simhash patterns --namespace {name} --rules rules.json",
+        f"Up to {saved:,} {plural(saved, 'download')} only repeated pages because of "
+        f"{listed}{more}; rules for duplicate-url-discarder avoid them: after a crawl, `scrapy "
+        "simhash patterns --rules FILE` writes them, or says why there is none",
+    )
+
+
+def _views(pairs: Sequence[tuple[str, str]]) -> Iterator[SettingAdvice]:
+    """Other views of pages, such as those to print."""
+    added = (cause_of(*pair).added for pair in pairs)
+    for view, count in _often(Counter(one for one in added if one and is_view(one[1:]))):
         yield SettingAdvice(
-            command,
-            f"Up to {saved:,} {plural(saved, 'download')} only repeated pages because of {listed}"
-            f"{' …' if len(parts) > 3 else ''}; {why}",
-        )
-
-
-def _avoidable(
-    drops: Iterable[Record], patterns: Iterable[Pattern], unruled: Mapping[str, str]
-) -> Iterator[SettingAdvice]:
-    """What else made the URLs of duplicates, and how not to crawl them.
-
-    The patterns are parts of URLs that only repeat pages: these are known already.
-    """
-    pairs = [(drop.page, drop.original_page or "") for drop in drops]
-    yield from _mirrors(pairs)
-    views, names = Counter[str](), Counter[str]()
-    known = defaultdict[str | None, set[str]](set)
-    for one in patterns:
-        known[host_of(f"http://{one.part}")].add(one.part.partition("?")[2])
-    for url, original in pairs:
-        cause = cause_of(url, original)
-        names.update({*cause.names} - known[host_of(url)] - known[host_of(original)])
-        if cause.added and is_view(cause.added[1:]):
-            views[cause.added] += 1
-    for added, count in _often(views):
-        yield SettingAdvice(
-            f"LinkExtractor(deny=[{f'{re.escape(added)}(/|$)'!r}])",
-            f"{_duplicates(count)} had `{added}` in the path of one URL. If that is another view "
+            f"LinkExtractor(deny=[{f'{re.escape(view)}(/|$)'!r}])",
+            f"{_duplicates(count)} had `{view}` in the path of one URL. If that is another view "
             "of the same page, do not follow links to it",
-        )
-    reasons = {part.partition("?")[2]: reason for part, reason in unruled.items()}
-    needed = f"that needs {LEAST} different pages in one folder, each the same without it"
-    for name, count in _often(names):
-        yield SettingAdvice(
-            "",
-            f"{_duplicates(count)} have another `{shortened(name, LONGEST_NAME)}` in the URL than "
-            f"their originals. There is no rule for it: {reasons.get(name, needed)}",
         )
 
 
