@@ -124,10 +124,17 @@ def _items(chosen: _Chosen, counts: Counter[str]) -> Iterator[Restored]:
     """The items that are kept; others are counted."""
     for namespace, numbers in chosen:
         for number, record, item, kind in read_items(namespace, numbers):
-            if (fields := _fields(item, counts)) is not None:
-                counts["found"] += 1
-                counts["incomplete"] += str(kind).endswith("(incomplete)")
-                yield Restored(namespace, number, record, fields, str(kind))
+            if item is None:
+                counts["gone"] += 1
+                continue
+            try:
+                fields = unpack(bytes(item))
+            except ValueError:
+                counts["damaged"] += 1
+                continue
+            counts["found"] += 1
+            counts["incomplete"] += str(kind).endswith("(incomplete)")
+            yield Restored(namespace, number, record, fields, str(kind))
 
 
 def _write(found: Iterable[Restored], options: Namespace) -> list[tuple[int, int]]:
@@ -143,18 +150,6 @@ def _write(found: Iterable[Restored], options: Namespace) -> list[tuple[int, int
             progress.advance(task)
         stream.flush()
     return written
-
-
-def _fields(item: bytes | None, counts: Counter[str]) -> dict[str, Any] | None:
-    """The fields of a packed item; None, and counted, if they are not there."""
-    if item is None:
-        counts["gone"] += 1
-        return None
-    try:
-        return unpack(bytes(item))
-    except ValueError:
-        counts["damaged"] += 1
-        return None
 
 
 def _print(counts: Counter[str], rest: Counter[str]) -> None:

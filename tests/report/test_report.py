@@ -32,10 +32,9 @@ from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import LeftOut
 from scrapy_simhash.report import data, packing
-from scrapy_simhash.report.causes import how
+from scrapy_simhash.report.causes import how, steps
 from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
-from scrapy_simhash.report.steps import steps
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import load_scheme
 
