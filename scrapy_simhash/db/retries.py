@@ -73,8 +73,6 @@ def is_busy(error: BaseException) -> TypeGuard[DBAPIError]:
         or has_waited_for_several(error)
         or _errno(error) in _BUSY_ERRNOS
         or _sqlite_code(error) in _BUSY_SQLITE
-        # Under REPEATABLE READ, PostgreSQL shows an old counter after a wait for the lock.
-        or (isinstance(error, IntegrityError) and schema.claims.name in str(error.orig))
     )
 
 

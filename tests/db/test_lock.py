@@ -70,30 +70,6 @@ def test_who_waited_for_the_lock_goes_on_from_what_the_others_left(db: Database)
 
 
 @on_postgresql
-def test_another_isolation_starts_again_where_others_were_first(db: Database) -> None:
-    """All that it reads after it has waited was there before: it must not be decided on."""
-    index = Index(db)
-    writers = 4
-    barrier = threading.Barrier(writers, timeout=60)
-
-    def write(writer: int) -> list[str]:
-        options = {"isolation_level": "REPEATABLE READ"}
-        with Index(db.url, engine_options=options, timeout=60) as mine:
-            barrier.wait()
-            verdicts = [mine.claim(article(n), key=f"{writer} {n}") for n in range(40)]
-            mine.confirm(*verdicts)
-            barrier.wait()
-            return [verdict.kind for verdict in verdicts]
-
-    with ThreadPoolExecutor(writers) as pool:
-        kinds = list(pool.map(write, range(writers)))
-    assert [sorted(of_one) for of_one in zip(*kinds, strict=True)] == [
-        ["duplicate"] * (writers - 1) + ["unique"]
-    ] * 40
-    assert len(index) == 40
-
-
-@on_postgresql
 def test_a_wait_for_one_after_the_other_is_distinguished_from_a_database_that_hangs(
     db: Database,
 ) -> None:

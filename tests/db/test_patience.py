@@ -176,6 +176,15 @@ def test_a_host_that_vanishes_is_noticed_by_default() -> None:
     assert "tcp_user_timeout" not in engine_options(by_url, 10, {})["connect_args"]
 
 
+@on_servers
+def test_whoever_has_waited_sees_what_was_written_meanwhile(engine: str, tmp_path: Path) -> None:
+    other = {"isolation_level": "REPEATABLE READ"}
+    db = Database(cleared_database(engine, tmp_path), options=other)
+    with db.engine.connect() as connection:
+        assert connection.get_isolation_level() == "READ COMMITTED"
+    db.close()
+
+
 @pytest.mark.parametrize("engine", ["mariadb"])
 def test_the_hour_that_comes_twice_is_no_trouble_to_the_clock(index: Index) -> None:
     """It is asked in universal time, wherever the server stands."""
