@@ -228,18 +228,23 @@ def marked_difference(first: str | None, steps: Sequence[DiffStep] | None) -> Te
     for step in steps:
         same = first[place : place + step.copied]
         if len(same) > 160:
-            head = _LAST_WORD.sub("", same[:70]) if place else ""
+            head = f"{_LAST_WORD.sub('', same[:70])} " if place else ""
             # After the last change, the end of the text is left out.
             leads_up = step.removed or step.added
-            same = f"{head} […] {_FIRST_WORD.sub('', same[-70:]) if leads_up else ''}"
+            same = f"{head}[…] {_FIRST_WORD.sub('', same[-70:]) if leads_up else ''}"
         place += step.copied
         removed = first[place : place + step.removed]
         place += step.removed
         marked.append(_in_line(same))
-        if removed:
-            marked.append(f"[-{_in_line(removed)}-]", "red strike")
-        if step.added:
-            marked.append(f"{{+{_in_line(step.added)}+}}", "green underline")
+        for text, mark, style in (
+            (removed, "[-{}-]", "red strike"),
+            (step.added, "{{+{}+}}", "green underline"),
+        ):
+            if text:
+                line = _in_line(text)
+                words = line.rstrip()
+                # Lines end between words, not in a mark.
+                marked.append(mark.format(words), style).append(line[len(words) :])
     marked.truncate(_LONGEST_DIFFERENCE, overflow="ellipsis")
     return marked
 
