@@ -111,8 +111,9 @@ class Namespace:
         verdicts = decide(
             rows,
             facts,
-            [[self.match(row, claim) for claim in self.claims.values()] for row in rows],
-            lambda number, claimed: [self.match(rows[number], one) for one in claimed.values()],
+            lambda number, claimed: [
+                self.match(rows[number], one) for one in (*self.claims.values(), *claimed.values())
+            ],
             rule=self.rule,
             seen=seen,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -28,9 +28,9 @@ from scrapy_simhash.index.comparing import decide_batch, final
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.recording import changed_fields, moved_from, sighting_row
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.seen import NO_VISITS, Seen, sighting_of
+from scrapy_simhash.index.seen import NO_VISITS, Seen
 from scrapy_simhash.index.verdict import ClaimRow, Document, LeftOut, Sighting, Verdict
-from scrapy_simhash.index.visits import came_of, match_of, packed_numbers
+from scrapy_simhash.index.visits import came_of, packed_numbers
 from scrapy_simhash.index.writer import Writer
 from scrapy_simhash.text.packed import TooLarge
 
@@ -38,15 +38,12 @@ from scrapy_simhash.text.packed import TooLarge
 class _Found(NamedTuple):
     """What was read for the documents of a transaction, without the lock or behind it.
 
-    `known` are those that are unchanged at once, by their places among the documents, with what
-    they were; the batch has the others, at their `places`.
+    The batch has those at `places`: all but changed ones of pages that were not modified.
     """
 
     counter: int
-    shown: Sequence[Sighting]
-    known: Mapping[int, Sighting]
     places: Sequence[int]
-    candidates: BatchCandidates | None
+    candidates: BatchCandidates
 
 
 class _Decided(NamedTuple):
@@ -89,7 +86,7 @@ class Work:
         self._reasons = [_reason_to_skip(document, most) for document in claims]
         pairs = zip(claims, self._reasons, strict=True)
         self._documents = [document for document, reason in pairs if not reason]
-        self._batches = dict[tuple[int, ...], Batch]()
+        self._batch: Batch | None = None
         self._largest_text = min(largest(budgets[0]), most // 2)
         # Without those of an earlier namespace of this name.
         confirmed = [verdict.claim for verdict in confirm if verdict.claim]
@@ -136,54 +133,31 @@ class Work:
         lookup, visits = self._lookup, self._visits
         identities = [identity_hash(document.key) for document in self._documents]
         counter, shown = lookup.read_identities(connection, identities, visits)
-        seen = Seen(visits, shown)
-        known = {
-            place: one
-            for place, (document, identity) in enumerate(
-                zip(self._documents, identities, strict=True)
-            )
-            if lookup.rule.known == "drop" and (one := _equal_at_once(document, seen.was(identity)))
-        }
-        places = tuple(
-            place
-            for place, document in enumerate(self._documents)
-            if place not in known and not document.downloaded_in
-        )
-        if places and places not in self._batches:
-            wanted = [self._documents[place] for place in places]
-            self._batches[places] = lookup.batch(wanted, self._claimant)
-        candidates = None
-        if places:
-            candidates = lookup.read(connection, self._batches[places], shown, visits)
-            for claim in self._confirm:
-                if row := candidates.rows.get(claim.id):
-                    candidates.rows[claim.id] = row._replace(state=State.CONFIRMED)
-        return _Found(counter, shown, known, places, candidates)
+        seen, known = Seen(visits, shown), dict[int, Sighting]()
+        places: list[int] = []
+        for place, document in enumerate(self._documents):
+            was = seen.was(identities[place]) if lookup.rule.known == "drop" else ()
+            if before := _equal_at_once(document, was):
+                known[len(places)] = before
+            if before or not document.downloaded_in:
+                places.append(place)
+        if self._batch is None or self._batch.known.keys() != known.keys():
+            documents = [self._documents[place] for place in places]
+            self._batch = lookup.batch(documents, self._claimant, known)
+        candidates = lookup.read(connection, self._batch, shown, visits)
+        for claim in self._confirm:
+            if row := candidates.rows.get(claim.id):
+                candidates.rows[claim.id] = row._replace(state=State.CONFIRMED)
+        return _Found(counter, places, candidates)
 
     def _decide(
         self, found: _Found, first: int, elsewhere: Callable[[int], Sequence[Sighting]]
     ) -> _Decided:
         """Decide on the documents; their numbers begin with `first`."""
         lookup, candidates = self._lookup, found.candidates
-        meeting = candidates.meeting if candidates else ()
-        seen = Seen(self._visits, found.shown, meeting, elsewhere)
-        verdicts = dict[int, Verdict]()
-        for number, (place, before) in enumerate(found.known.items(), first + len(found.places)):
-            row = _known_row(self._documents[place], self._claimant, before)._replace(id=number)
-            match = match_of(before, self._namespace)
-            verdicts[place] = Verdict("same", match, status="unchanged", row=row, before=before)
-        waiting = sorted(verdicts)
-
-        def between(number: int) -> Iterator[Verdict]:
-            while waiting and (number == len(found.places) or waiting[0] < found.places[number]):
-                yield verdicts[waiting.pop(0)]
-
-        if candidates:
-            decided = decide_batch(lookup, candidates, seen, first, between)
-            verdicts |= dict(zip(found.places, decided, strict=True))
-        for verdict in between(len(found.places)):
-            seen.add(sighting_of(verdict, seen, lookup.rule))
-        return _Decided(verdicts, seen)
+        seen = Seen(self._visits, candidates.of_identities, candidates.meeting, elsewhere)
+        verdicts = decide_batch(lookup.rule, lookup.texts, candidates, seen, first)
+        return _Decided(dict(zip(found.places, verdicts, strict=True)), seen)
 
     def _execute(self, found: _Found | None, decided: _Decided, connection: Connection) -> _Decided:
         """Take the lock and do the work, given what was decided before."""
@@ -231,11 +205,9 @@ class Work:
         self, connection: Connection, writer: Writer, found: _Found, decided: _Decided
     ) -> _Decided:
         """Write the claims and the sightings of the documents."""
-        verdicts, seen, claims = decided.verdicts, decided.seen, dict[int, ClaimRow]()
-        if found.candidates is not None:
-            self._lookup.counts["index/candidates"] += len(found.candidates.pairs)
-            batch = [verdicts[place] for place in found.places]
-            claims = self._write_claims(writer, found.candidates, batch)
+        verdicts, seen = decided.verdicts, decided.seen
+        self._lookup.counts["index/candidates"] += len(found.candidates.pairs)
+        claims = self._write_claims(writer, found.candidates, [*verdicts.values()])
         writer.add_texts(self._texts(decided))
         fields = changed_fields(connection, self._lookup, self._documents, verdicts)
         done = {
@@ -320,21 +292,6 @@ def _equal_at_once(document: Document, was: Sequence[Sighting]) -> Sighting | No
         if one.digest == document.digest and is_of_download:
             return one
     return None
-
-
-def _known_row(document: Document, claimant: ClaimRow, before: Sighting) -> ClaimRow:
-    """The row of a document that shows what was shown before."""
-    return claimant._replace(
-        identity=before.identity,
-        listing=document.listing,
-        alone=document.alone,
-        compared_by=before.compared_by,
-        key=storable(document.key),
-        url=storable(document.url),
-        digest=before.digest,
-        facts=before.facts,
-        text_digest=before.text_digest,
-    )
 
 
 def _items(left_out: Sequence[LeftOut], namespace: int) -> dict[int, tuple[Any, ...]]:

@@ -234,7 +234,7 @@ class Index:
         lookup = self.lookup
         batch = lookup.batch([document], ClaimRow())
         read = partial(lookup.read, batch=batch, limit=lookup.bits)
-        return nearest_claims(lookup, self.database.read(read), limit)
+        return nearest_claims(lookup.texts, self.database.read(read), limit)
 
     def execute(
         self,
