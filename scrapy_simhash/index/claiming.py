@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.candidates import BatchCandidates
 from scrapy_simhash.index.comparing import decide_batch, final
 from scrapy_simhash.index.lookup import Lookup
-from scrapy_simhash.index.recording import changed_fields, moved_from, sighting_row
+from scrapy_simhash.index.recording import changed_fields, sighting_row
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.seen import NO_VISITS, Seen
 from scrapy_simhash.index.verdict import ClaimRow, Document, LeftOut, Sighting, Verdict
@@ -35,21 +35,17 @@ from scrapy_simhash.index.writer import Writer
 from scrapy_simhash.text.packed import TooLarge
 
 
-class _Found(NamedTuple):
-    """What was read for the documents of a transaction, without the lock or behind it.
+class _Decided(NamedTuple):
+    """The verdicts on a batch, given what was read for it without the lock or behind it.
 
-    The batch has those at `places`: all but changed ones of pages that were not modified.
+    `counter` is that of the namespace when it was read. The batch has the documents at `places`:
+    all but changed ones of pages that were not modified.
     """
 
     counter: int
     places: Sequence[int]
     candidates: BatchCandidates
-
-
-class _Decided(NamedTuple):
-    """The verdicts on documents, by their places, and the sightings that they are recorded as."""
-
-    verdicts: Mapping[int, Verdict]
+    verdicts: Sequence[Verdict]
     seen: Seen
 
 
@@ -102,18 +98,18 @@ class Work:
 
     def do(self) -> list[Verdict | None]:
         """Do it; returns the verdicts on the documents to be claimed."""
-        lookup = self._lookup
+        database, lookup = self._database, self._lookup
+        decided = None
         try:
-            found, decided = None, _Decided({}, Seen(self._visits))
             if self._documents:
-                found = self._database.read(self._read)
+                read = database.read(self._read)
                 elsewhere = partial(lookup.read_elsewhere, visits=self._visits)
                 decided = self._decide(
-                    found,
-                    first_number(found.counter),
-                    lambda claim: self._database.read(partial(elsewhere, claim=claim)),
+                    *read,
+                    first_number(read[0]),
+                    lambda claim: database.read(partial(elsewhere, claim=claim)),
                 )
-            decided = self._run.transact(partial(self._execute, found, decided))
+            verdicts = self._run.transact(partial(self._execute, decided))
         except TooLarge as error:
             if self._reasons or self._left_out:
                 raise
@@ -122,14 +118,14 @@ class Work:
         lookup.counts["quarantine/pushed_out"] += self._evicted["items"]
         lookup.counts["quarantine/orphans_pushed_out"] += self._evicted["orphans"]
         lookup.counts["index/texts_pushed_out"] += self._evicted["texts"]
-        answers = (decided.verdicts.get(place) for place, _ in enumerate(self._documents))
+        answers = (verdicts.get(place) for place, _ in enumerate(self._documents))
         return [
             Verdict("skipped", reason=reason) if reason else next(answers)
             for reason in self._reasons
         ]
 
-    def _read(self, connection: Connection) -> _Found:
-        """Read what the documents are compared with."""
+    def _read(self, connection: Connection) -> tuple[int, Sequence[int], BatchCandidates]:
+        """Read what the documents are compared with, see :class:`_Decided`."""
         lookup, visits = self._lookup, self._visits
         identities = [identity_hash(document.key) for document in self._documents]
         counter, shown = lookup.read_identities(connection, identities, visits)
@@ -148,43 +144,52 @@ class Work:
         for claim in self._confirm:
             if row := candidates.rows.get(claim.id):
                 candidates.rows[claim.id] = row._replace(state=State.CONFIRMED)
-        return _Found(counter, places, candidates)
+        return counter, places, candidates
 
     def _decide(
-        self, found: _Found, first: int, elsewhere: Callable[[int], Sequence[Sighting]]
+        self,
+        counter: int,
+        places: Sequence[int],
+        candidates: BatchCandidates,
+        first: int,
+        elsewhere: Callable[[int], Sequence[Sighting]],
     ) -> _Decided:
         """Decide on the documents; their numbers begin with `first`."""
-        lookup, candidates = self._lookup, found.candidates
+        lookup = self._lookup
         seen = Seen(self._visits, candidates.of_identities, candidates.meeting, elsewhere)
         verdicts = decide_batch(lookup.rule, lookup.texts, candidates, seen, first)
-        return _Decided(dict(zip(found.places, verdicts, strict=True)), seen)
+        return _Decided(counter, places, candidates, verdicts, seen)
 
-    def _execute(self, found: _Found | None, decided: _Decided, connection: Connection) -> _Decided:
-        """Take the lock and do the work, given what was decided before."""
-        lookup, count = self._lookup, len(self._documents)
-        foreseen = self._foreseen(decided)
-        held = lock(connection, self._namespace, count, foreseen)
+    def _execute(self, decided: _Decided | None, connection: Connection) -> dict[int, Verdict]:
+        """Take the lock and do the work, given what was decided before.
+
+        Returns the verdicts by the places of the documents.
+        """
+        lookup = self._lookup
+        held = lock(connection, self._namespace, len(self._documents), self._foreseen(decided))
         writer = Writer(connection, self._namespace, held, self._budgets)
         writer.largest_text = self._largest_text
         writer.release(self._released, self._old, self._claimant.run)
         writer.delete(self._release, orphaned=True)
         was_made_again = writer.confirm(self._confirm)
-        if found is not None:
-            if held.counter != found.counter or self._released or was_made_again:
-                found = self._read(connection)
+        verdicts = dict[int, Verdict]()
+        if decided is not None:
+            if held.counter != decided.counter or self._released or was_made_again:
                 elsewhere = partial(lookup.read_elsewhere, connection, visits=self._visits)
-                decided = self._decide(found, writer.numbers.start, elsewhere)
-            decided = self._write(connection, writer, found, decided)
+                decided = self._decide(*self._read(connection), writer.numbers.start, elsewhere)
+            verdicts = dict(
+                zip(decided.places, self._write(connection, writer, decided), strict=True)
+            )
         writer.leave_out(self._left_out)
         writer.record()
         self._evicted = writer.evicted
-        return decided
+        return verdicts
 
-    def _foreseen(self, decided: _Decided) -> Sizes:
+    def _foreseen(self, decided: _Decided | None) -> Sizes:
         """What is stored if nobody else writes."""
-        texts = self._texts(decided).values()
+        texts = self._texts(decided).values() if decided else ()
         return Sizes(
-            sum(map(_has_own_claim, decided.verdicts.values())),
+            sum(map(_has_own_claim, decided.verdicts)) if decided else 0,
             sum(len(text) for text in texts if len(text) <= self._largest_text),
             sum(one[-1] for one in self._left_out.values()),
         )
@@ -194,41 +199,41 @@ class Work:
         texts = dict[int, bytes]()
         if not self._budgets[0]:
             return texts
-        for place, verdict in decided.verdicts.items():
+        documents = decided.candidates.batch.documents
+        for document, verdict in zip(documents, decided.verdicts, strict=True):
             number = verdict.row.id if verdict.row else 0
             is_stored = _has_own_claim(verdict) or not decided.seen.added[number].of_claim
-            if is_stored and (text := packed_text(self._documents[place])) is not None:
+            if is_stored and (text := packed_text(document)) is not None:
                 texts[number] = text
         return texts
 
     def _write(
-        self, connection: Connection, writer: Writer, found: _Found, decided: _Decided
-    ) -> _Decided:
-        """Write the claims and the sightings of the documents."""
-        verdicts, seen = decided.verdicts, decided.seen
-        self._lookup.counts["index/candidates"] += len(found.candidates.pairs)
-        claims = self._write_claims(writer, found.candidates, [*verdicts.values()])
+        self, connection: Connection, writer: Writer, decided: _Decided
+    ) -> Sequence[Verdict]:
+        """Write the claims and the sightings of the documents; returns the final verdicts."""
+        _, _, candidates, verdicts, seen = decided
+        self._lookup.counts["index/candidates"] += len(candidates.pairs)
+        claims = self._write_claims(writer, candidates, verdicts)
         writer.add_texts(self._texts(decided))
-        fields = changed_fields(connection, self._lookup, self._documents, verdicts)
-        done = {
-            place: replace(
+        documents = candidates.batch.documents
+        fields = changed_fields(connection, self._lookup, documents, verdicts)
+        done = [
+            replace(
                 verdict,
                 claim=claims.get(verdict.claim.id, verdict.claim) if verdict.claim else None,
                 match=final(verdict.match) if verdict.match else None,
-                moved_from=moved_from(verdict),
-                fields=fields.get(place, {}),
+                fields=fields.get(number, {}),
                 process=self._run.process,
             )
-            for place, verdict in verdicts.items()
-        }
-        rows = [sighting_row(one, seen, self._run.visit) for one in done.values()]
-        writer.record_sightings(rows)
-        for verdict in verdicts.values():
+            for number, verdict in enumerate(verdicts)
+        ]
+        writer.record_sightings([sighting_row(one, seen, self._run.visit) for one in done])
+        for verdict in verdicts:
             if verdict.replaces and (match := verdict.match):
                 known = [*verdict.replaces, *came_of(match.row)]
                 writer.extend(match.row, packed_numbers(known))
         self._delete_old(writer, seen)
-        return decided._replace(verdicts=done)
+        return done
 
     def _write_claims(
         self, writer: Writer, candidates: BatchCandidates, verdicts: Sequence[Verdict]
