@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 
 from scrapy_simhash.db.engine import LARGEST_ROW
-from scrapy_simhash.db.lock import Sizes, first_number, lock
+from scrapy_simhash.db.lock import first_number, lock
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import State, storable
 from scrapy_simhash.exceptions import IndexUnavailable, NotFound
@@ -166,7 +166,7 @@ class Work:
         Returns the verdicts by the places of the documents.
         """
         lookup = self._lookup
-        held = lock(connection, self._namespace, len(self._documents), self._foreseen(decided))
+        held = lock(connection, self._namespace, len(self._documents))
         writer = Writer(connection, self._namespace, held, self._budgets)
         writer.largest_text = self._largest_text
         writer.release(self._released, self._old, self._claimant.run)
@@ -184,15 +184,6 @@ class Work:
         writer.record()
         self._evicted = writer.evicted
         return verdicts
-
-    def _foreseen(self, decided: _Decided | None) -> Sizes:
-        """What is stored if nobody else writes."""
-        texts = self._texts(decided).values() if decided else ()
-        return Sizes(
-            sum(map(_has_own_claim, decided.verdicts)) if decided else 0,
-            sum(len(text) for text in texts if len(text) <= self._largest_text),
-            sum(one[-1] for one in self._left_out.values()),
-        )
 
     def _texts(self, decided: _Decided) -> dict[int, bytes]:
         """The compressed texts to store, by their numbers: those that no claim has yet."""
