@@ -11,9 +11,9 @@ from typing import Any
 
 from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.decide import decide
+from scrapy_simhash.index.queries import Sighting
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.seen import Seen, Visits
-from scrapy_simhash.index.sightings import Sighting
 from scrapy_simhash.index.verdict import ClaimRow, Match, Verdict
 from scrapy_simhash.index.visits import came_of, packed_numbers
 from scrapy_simhash.item.facts import Facts

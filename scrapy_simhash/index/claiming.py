@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import LARGEST_ROW
 from scrapy_simhash.db.lock import first_number, lock
+from scrapy_simhash.db.statements import insert_rows
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import State, storable
 from scrapy_simhash.exceptions import IndexUnavailable, NotFound
@@ -22,7 +24,6 @@ from scrapy_simhash.index.batch import (
     packed_text,
     statement_size,
 )
-from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.candidates import BatchCandidates
 from scrapy_simhash.index.comparing import decide_batch, final
 from scrapy_simhash.index.lookup import Lookup
@@ -31,7 +32,7 @@ from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.seen import NO_VISITS, Seen
 from scrapy_simhash.index.verdict import ClaimRow, Document, LeftOut, Sighting, Verdict
 from scrapy_simhash.index.visits import came_of, packed_numbers
-from scrapy_simhash.index.writer import Writer
+from scrapy_simhash.index.writer import Writer, largest
 from scrapy_simhash.text.packed import TooLarge
 
 
@@ -218,7 +219,8 @@ class Work:
             )
             for number, verdict in enumerate(verdicts)
         ]
-        writer.record_sightings([sighting_row(one, seen, self._run.visit) for one in done])
+        rows = [sighting_row(one, seen, self._run.visit) for one in done]
+        insert_rows(connection, schema.sightings, rows)
         for verdict in verdicts:
             if verdict.replaces and (match := verdict.match):
                 known = [*verdict.replaces, *came_of(match.row)]

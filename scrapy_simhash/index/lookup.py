@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from scrapy_simhash.exceptions import FingerprintMismatch, NamespaceGone
 from scrapy_simhash.features.shingles import among
-from scrapy_simhash.index import queries, sightings
+from scrapy_simhash.index import queries
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
@@ -130,7 +130,7 @@ class Lookup:
         Raises:
             NamespaceGone: the namespace was reset.
         """
-        query = sightings.of_identities(has_visits=visits.visit is not None)
+        query = queries.of_identities(has_visits=visits.visit is not None)
         here = self.here(identities={*identities}) | {"visit": visits.visit}
         rows = connection.execute(query, here).all()
         if not rows:
@@ -144,7 +144,7 @@ class Lookup:
         if visits.visit is None:
             return ()
         here = {**self.here(), "claim": claim, "visit": visits.visit}
-        identities = dict.fromkeys(connection.scalars(sightings.elsewhere, here))
+        identities = dict.fromkeys(connection.scalars(queries.elsewhere, here))
         _, found = self.read_identities(connection, identities, visits)
         seen = Seen(visits, found)
         shown = (one for identity in identities for one in seen.was(identity))
@@ -172,7 +172,7 @@ class Lookup:
         compared = candidates.rows.keys() & {*chain.from_iterable(candidates.compared)}
         if compared and visits.visit is not None:
             here = self.here(ids=compared, others=visits.others) | {"visit": visits.visit}
-            found = connection.execute(sightings.meeting, here)
+            found = connection.execute(queries.meeting, here)
             candidates.meeting = list(map(Sighting._make, found))
         candidates.copies = _read_copies(self, connection, candidates, visits)
         return candidates
@@ -302,12 +302,12 @@ def _read_copies(
     since = visits.visit or 0 if lookup.rule.known == "pass" else 0
     while unread:
         here = lookup.here(ids=sorted(unread))
-        read = connection.execute(sightings.copies, here).all()
+        read = connection.execute(queries.copies, here).all()
         for claim, identity, url, facts, visit in read:
             if visit >= since:
                 copies[claim].append(ClaimRow(identity=identity, url=url, facts=facts))
         # One with more copies than an answer has must not hide those of the others.
-        is_cut = len(read) == sightings.COPIES
+        is_cut = len(read) == queries.COPIES
         unread = unread.difference(row[0] for row in read) if is_cut else set()
     return copies
 
