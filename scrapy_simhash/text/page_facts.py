@@ -22,12 +22,20 @@ from typing import Any
 from lxml.html import HtmlElement
 
 from scrapy_simhash.item.facts import ROW
+from scrapy_simhash.item.names import state_of
 from scrapy_simhash.item.numbers import amount
-from scrapy_simhash.item.state_values import state_of
 from scrapy_simhash.text import markup as marked
 from scrapy_simhash.text.blocks import BOILERPLATE, marking_of, tree_core
-from scrapy_simhash.text.markup import PROPERTIES, Markup, read_markup, short, text_of
-from scrapy_simhash.text.titles import Titles, agree, find_titles
+from scrapy_simhash.text.markup import (
+    PROPERTIES,
+    Markup,
+    Titles,
+    agree,
+    find_titles,
+    read_markup,
+    short,
+    text_of,
+)
 
 #: Whether elements are about the page, as far as that is known.
 Surroundings = dict[HtmlElement, bool]
