@@ -88,7 +88,7 @@ static void add_to_line(Line *line, Buffer *text, const char *content)
             if (!*at)
                 break;
             next = at;
-            character = read_character(&next, end);
+            character = *next < 0x80 ? *next++ : read_character(&next, end);
             if (is_space(character))
                 break;
             width += is_wide(character) ? 3 : 1;
