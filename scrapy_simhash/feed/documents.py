@@ -25,11 +25,11 @@ from scrapy_simhash.item.folding import is_encoded, is_markup
 from scrapy_simhash.item.names import Name, name_of
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.urls import is_url, own_url
-from scrapy_simhash.item.values import flat, read_fields
+from scrapy_simhash.item.values import read_fields
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, longest_text, sketch_all
 from scrapy_simhash.simhash.shingles import Shingles
 from scrapy_simhash.text.density import density
-from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
+from scrapy_simhash.text.html import parse_within_limits
 from scrapy_simhash.text.page import Extractor, MarkupReader, read_page
 from scrapy_simhash.text.page_facts import page_facts
 
@@ -172,10 +172,9 @@ class ItemReader:
 
         None if that text may be anything but prose.
         """
-        read = read_fields(item)
-        everything, inside = flat(read.tree), f"{name.text}."
+        (everything, unread), inside = read_fields(item), f"{name.text}."
         value = everything.get(name.text)
-        if type(value) is not str or not SHORT < len(value) <= LOOK or read.unread:
+        if type(value) is not str or not SHORT < len(value) <= LOOK or unread:
             return None
         if is_url(name, value) or any(other.startswith(inside) for other in everything):
             return None
@@ -272,11 +271,8 @@ class PageReader:
         """The main text, the facts and the page sketch."""
         if page.html is None:
             return page.text or "", Facts(), None
-        if is_too_large(page.html):
-            return None
-        text = decode(page.html)
-        root = None if is_too_complex(text, is_parsed=False) else parse_html(text)
-        if root is None or not isinstance(root.tag, str):
+        root = parse_within_limits(page.html)
+        if root is None:
             return None
         says = read_page(root, self.extractor, most=most, secret=self.secret)
         if says is None or not says.is_representative:

@@ -30,7 +30,7 @@ from scrapy_simhash.item.urls import (
     same_site,
     site,
 )
-from scrapy_simhash.item.values import Printed, flat, read_fields
+from scrapy_simhash.item.values import Printed, read_fields
 
 # The URLs of links and images in markup, which its text lacks.
 _TARGET = re.compile(r"""\b(?:href|src)\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
@@ -123,8 +123,7 @@ def read_item(
     for names in (fields, ignore, key):
         if isinstance(names, str):
             raise TypeError(f"fields must be a list of names, not the single str {names!r}")
-    tree, unread = read_fields(item)
-    flat_fields = flat(tree)
+    flat_fields, unread = read_fields(item)
     reader = FieldReader(page_url, since, now, fields, frozenset(ignore), page_names, markup)
     reader.read_all(flat_fields)
     url = own_url(flat_fields, page_url=page_url, key=key)
@@ -227,11 +226,11 @@ def digest_of(
         if type(value) is not list:
             is_link = type(value) is str and "?" in value and is_url(name_of(name), value)
             is_elsewhere = is_link and name.casefold() not in OWN_NAMES
-            parts[name] = _scalar(unsigned([value])[0] if is_elsewhere else value, facts.get(name))
+            parts[name] = _scalar(unsigned(value) if is_elsewhere else value, facts.get(name))
         elif name in links:  # faster; hundreds of URLs are common
             of_list = links[name]
             others = [inner for inner in value if type(inner) is not str or inner not in of_list]
-            parts[name] = f"t({sorted({*unsigned([*of_list])})}){_inner(name, others)}"
+            parts[name] = f"t({sorted({*map(unsigned, of_list)})}){_inner(name, others)}"
         else:
             parts[name] = _inner(name, value)
     written = f"{kind}:{_joined(parts)}".encode("utf-8", "surrogatepass")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -66,72 +66,47 @@ _MAY_HOLD_FACTS = etree.XPath(
 )
 
 
-class Markup(NamedTuple):
-    """Markup that may hold facts.
-
-    Attributes:
-        metas: the contents of meta elements by their names.
-        scripts: the sources of JSON-LD.
-        title: the title.
-        headings: the h1 elements with their texts.
-        times: the time elements.
-        items: the elements with microdata.
-        articles: the article elements.
-        rows: rows of tables, and labels in definition lists.
-    """
-
-    metas: dict[str, str]
-    scripts: list[str]
-    title: str
-    headings: list[tuple[HtmlElement, str]]
-    times: Sequence[HtmlElement]
-    items: Sequence[HtmlElement]
-    articles: Sequence[HtmlElement]
-    rows: Sequence[HtmlElement]
+#: Elements in their order, by tag; also rows of tables and labels in definition lists by "row", and
+#: elements with microdata by "itemprop".
+Elements = Mapping[str, Sequence[HtmlElement]]
 
 
-def read_markup(root: HtmlElement) -> Markup:
-    """Find the markup that may hold facts."""
-    by_tag: dict[str, list[HtmlElement]] = {}
-    items, rows = list[HtmlElement](), list[HtmlElement]()
+def find_elements(root: HtmlElement) -> Elements:
+    """The elements that may hold facts, as many as are read."""
+    found: dict[str, list[HtmlElement]] = {}
     for element in _find_elements(root):
         tag = str(element.tag)
-        (rows if tag in ("tr", "dt") else by_tag.setdefault(tag, [])).append(element)
+        found.setdefault("row" if tag in ("tr", "dt") else tag, []).append(element)
         if element.get("itemprop"):
-            items.append(element)
-    headings = by_tag.get("h1", ())[:_HEADINGS]
-    return Markup(
-        _metas(by_tag.get("meta", ())),
-        [one.text or "" for one in by_tag.get("script", ()) if _is_json_ld(one)],
-        next((text_of(title) for title in by_tag.get("title", ()) if _is_of_page(title)), ""),
-        [(heading, text_of(heading)) for heading in headings],
-        by_tag.get("time", ())[:_MARKED_UP],
-        items[:_MARKED_UP],
-        by_tag.get("article", ()),
-        rows[:_ROWS],
-    )
+            found.setdefault("itemprop", []).append(element)
+    most = {"h1": _HEADINGS, "time": _MARKED_UP, "itemprop": _MARKED_UP, "row": _ROWS}
+    return {name: elements[: most.get(name)] for name, elements in found.items()}
 
 
 def _find_elements(root: HtmlElement) -> list[HtmlElement]:
-    """The elements that may hold facts, in their order, as many as are read."""
     core = tree_core()
     if core is not None and (found := core.elements(root, _NAMES, _ELEMENTS)) is not None:
         return found
     return list(islice(_MAY_HOLD_FACTS(root), _ELEMENTS))
 
 
-def _metas(elements: Sequence[HtmlElement]) -> dict[str, str]:
-    """The first content of each name that is known."""
+def metas(elements: Elements) -> dict[str, str]:
+    """The contents of meta elements by their names; the first one of each name that is known."""
     named: dict[str, str] = {}
-    for element in elements:
+    for element in elements.get("meta", ()):
         name, content = element.get("property") or element.get("name"), element.get("content")
         if content and name in META:
             named.setdefault(name, content[:READ])
     return named
 
 
-def _is_json_ld(script: HtmlElement) -> bool:
-    return script.get("type", "").strip().lower() == _JSON_LD
+def json_ld(elements: Elements) -> list[str]:
+    """The sources of JSON-LD."""
+    return [
+        script.text or ""
+        for script in elements.get("script", ())
+        if script.get("type", "").strip().lower() == _JSON_LD
+    ]
 
 
 def _is_of_page(title: HtmlElement) -> bool:
@@ -177,7 +152,7 @@ class Titles(NamedTuple):
     title: str
 
 
-def find_titles(markup: Markup, domain: str = "") -> Titles:
+def find_titles(elements: Elements, domain: str = "") -> Titles:
     """The heading of the page, and its title, which is the heading if a part of it ends with that.
 
     Many sites put their own name, that of a section and words such as "Print" beside the heading,
@@ -185,7 +160,8 @@ def find_titles(markup: Markup, domain: str = "") -> Titles:
     the first h1. One that is the last of several parts is the name of the site, and stands behind
     all others. Any other title has no first or last part that is the name of the domain.
     """
-    title, headings = markup.title, [pair for pair in markup.headings if pair[1]]
+    title = next((text_of(one) for one in elements.get("title", ()) if _is_of_page(one)), "")
+    headings = [(one, text) for one in elements.get("h1", ()) if (text := text_of(one))]
     separators = [*_SEPARATOR.finditer(title)]
     beginnings = [f" {fold(title[: one.start()])}" for one in separators] + [f" {fold(title)}"]
     last = fold(title[separators[-1].end() :]) if separators else ""

@@ -24,7 +24,7 @@ from scrapy_simhash.item.folding import without_tags
 from scrapy_simhash.loading import is_import_path, load_object
 from scrapy_simhash.text.blocks import width
 from scrapy_simhash.text.density import body, density, read
-from scrapy_simhash.text.html import is_too_complex, is_too_large, parse_html
+from scrapy_simhash.text.html import parse_html, parse_within_limits
 from scrapy_simhash.text.page_facts import page_facts
 
 Extractor = Callable[[HtmlElement], str]
@@ -187,8 +187,8 @@ class MarkupReader:
 
     def text(self, markup: str) -> str:
         """The text of a value: the main text of a page, "" if it has none; all of a fragment."""
-        root = None if _is_too_much(markup) else parse_html(markup)
-        if root is None or not isinstance(root.tag, str):
+        root = parse_within_limits(markup)
+        if root is None:
             return without_tags(markup)
         if not _PAGE.match(markup):
             return body(root)
@@ -204,12 +204,6 @@ class MarkupReader:
             return content
         facts = content.facts.joined(read_facts(self._facts, **options))
         return replace(content, facts=facts)
-
-
-def _is_too_much(markup: str) -> bool:
-    return is_too_large(markup.encode("utf-8", "replace")) or is_too_complex(
-        markup, is_parsed=False
-    )
 
 
 # A line of a site begins after white space or a clause, and ends before white space or with a
