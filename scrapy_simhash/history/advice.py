@@ -14,7 +14,7 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.decisions import read_contents
 from scrapy_simhash.history.sql import NamespaceRow, Selection
-from scrapy_simhash.index.invalidated import is_orphan
+from scrapy_simhash.index.queries import is_orphan
 from scrapy_simhash.index.seen import ABSENT, RELEASED
 from scrapy_simhash.item.facts import Facts, relations_of
 from scrapy_simhash.item.irrelevant import LEAST, Example, Pair, irrelevant_fields

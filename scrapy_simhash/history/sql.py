@@ -12,7 +12,7 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import RESTORED
 from scrapy_simhash.exceptions import NotFound
-from scrapy_simhash.index.invalidated import is_dead, is_valid
+from scrapy_simhash.index.queries import is_dead, is_valid
 from scrapy_simhash.item.urls import host_of
 from scrapy_simhash.visible import format_time, iso_time, plural, shortened
 

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from scrapy_simhash.history.advice import SettingAdvice
 from scrapy_simhash.history.record import Record
@@ -16,7 +17,7 @@ from scrapy_simhash.index.words import UNCHANGED
 from scrapy_simhash.item.facts import PAGE, REST_OF_ITEM
 from scrapy_simhash.item.irrelevant import LEAST, Example
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.item.urls import host_of, same_site, split_url, view_of
+from scrapy_simhash.item.urls import host_of, same_site, view_of
 from scrapy_simhash.report.data import ReportData
 from scrapy_simhash.visible import plural, shortened
 
@@ -79,7 +80,7 @@ def cause_of(url: str, original: str) -> Cause:
         return Cause("listed again under the same URL")
     is_near = same_site(url, original)
     try:
-        new, old = split_url(url), split_url(original)
+        new, old = urlsplit(url), urlsplit(original)
     except ValueError:
         return Cause("at another URL")
     hosts = tuple(sorted({one.netloc.rpartition("@")[2].lower() for one in (new, old)}))
