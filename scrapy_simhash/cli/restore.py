@@ -17,7 +17,7 @@ from scrapy_simhash.crawl.quarantine import unpack
 from scrapy_simhash.history.drops import choose_drops, count_unlisted, read_items
 from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.index.restored import store_restored
+from scrapy_simhash.index.upkeep import store_restored
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural
 

@@ -93,7 +93,7 @@ class Index:
     ) -> None:
         self._rule = rule = rule or Rule()
         url = database.url if isinstance(database, Database) else check_url(database)
-        self._keys = choose_keys(
+        self._wanted_keys = choose_keys(
             rule.scheme,
             rule.similarity,
             rule.distance,
@@ -101,7 +101,8 @@ class Index:
             expected_size=expected_size,
             engine=url.get_backend_name(),
         )
-        self.namespace, self._compared = namespace, compared
+        self.namespace = check_name(namespace)
+        self._compared = storable(compared, schema.TEXT_LENGTH)
         self._budgets = text_budget, item_budget
         self.counts = Counter[str]()
         self._owns_database = not isinstance(database, Database)
@@ -119,25 +120,58 @@ class Index:
         self._run, self._owns_run = run, run is None
 
     def _open(self) -> None:
-        """Find the namespace, or create it."""
-        opened = open_namespace(
-            self.database,
-            self.namespace,
-            scheme=self.scheme.id,
-            plan=self._keys.id,
-            compared=self._compared,
-        )
-        self.id = opened.id
+        """Find the namespace, or create it; an existing one keeps its keys."""
+        try:
+            row = self.database.transact(self._find_or_make)
+        except IndexUnavailable as error:
+            if not isinstance(error.__cause__, IntegrityError):
+                raise
+            # Another process has created it at the same moment.
+            row = self.database.transact(self._find_or_make)
+        if row.scheme != self.scheme.id:
+            raise FingerprintMismatch(
+                f"namespace {row.name!r} of {self.database} holds fingerprints of the scheme "
+                f"{row.scheme!r}, this one is {self.scheme.id!r}: they can't be compared. Use "
+                "another namespace, the old scheme, or start over: scrapy simhash reset "
+                f"--namespace {row.name}"
+            )
+        if self._compared and row.size and row.compared != self._compared:
+            logger.warning(
+                "Namespace %r was made by crawls that compare something else (%s) than this one "
+                "(%s): items stored before may not be recognised, and are then stored once more. "
+                "To start over: scrapy simhash reset --namespace %s",
+                row.name,
+                shortened(row.compared or "unknown"),
+                self._compared,
+                shortened(row.name),
+            )
+        self.id = row.id
         self.lookup = Lookup(
-            self.namespace,
-            opened,
-            self._keys,
+            self.database,
+            row,
+            self._wanted_keys,
             scheme=self.scheme,
             rule=self._rule,
-            dialect=self.database.dialect,
             counts=self.counts,
-            note_work=self.database.liveness.note,
         )
+
+    def _find_or_make(self, connection: Connection) -> Row[Any]:
+        if read_secret(connection) != self.database.secret:
+            # Everything prepared so far was made with the old one.
+            raise FingerprintMismatch(f"{self.database} was reset and has another secret now")
+        wanted = select(schema.namespaces).where(schema.namespaces.c.name == self.namespace)
+        if row := connection.execute(wanted).one_or_none():
+            return row
+        connection.execute(
+            insert(schema.namespaces).values(
+                name=self.namespace,
+                scheme=self.scheme.id,
+                plan=self._wanted_keys.id,
+                compared=self._compared,
+                created=self.database.now(),
+            )
+        )
+        return connection.execute(wanted).one()
 
     def __enter__(self) -> Self:
         return self
@@ -258,8 +292,6 @@ class Index:
         if len(claims) > BATCH:
             first = self.execute(claims[:BATCH], confirm, release, left_out)
             return first + self.execute(claims[BATCH:])
-        confirm = [verdict for verdict in confirm if verdict.claim]
-        release = [verdict for verdict in release if verdict.claim]
         if not (claims or confirm or release or left_out):
             return []
         if self._owns_run:
@@ -269,7 +301,6 @@ class Index:
 
         def work() -> list[Any]:
             return Work(
-                self.database,
                 self.run,
                 self.lookup,
                 self._budgets,
@@ -293,60 +324,3 @@ class Index:
         with its text. Raises as :meth:`execute` does.
         """
         return [*self.execute(documents)]
-
-
-def open_namespace(
-    database: Database, name: str, *, scheme: str, plan: str, compared: str = ""
-) -> Row[Any]:
-    """The row of a namespace, which is created with a scheme and keys, given by their ids.
-
-    An existing one keeps its keys. `compared` is what is compared in it, in words; a change is
-    logged unless it is "".
-
-    Raises:
-        ValueError: the name can't be stored.
-        FingerprintMismatch: it has another scheme, or the database another secret than before.
-        IndexUnavailable: the database does not answer.
-    """
-    columns = {
-        "name": check_name(name),
-        "scheme": scheme,
-        "plan": plan,
-        "compared": storable(compared, schema.TEXT_LENGTH),
-    }
-
-    def find_or_make(connection: Connection) -> Row[Any]:
-        if read_secret(connection) != database.secret:
-            # Everything prepared so far was made with the old one.
-            raise FingerprintMismatch(f"{database} was reset and has another secret now")
-        wanted = select(schema.namespaces).where(schema.namespaces.c.name == name)
-        if row := connection.execute(wanted).one_or_none():
-            return row
-        made = {**columns, "created": database.now()}
-        connection.execute(insert(schema.namespaces).values(made))
-        return connection.execute(wanted).one()
-
-    try:
-        row = database.transact(find_or_make)
-    except IndexUnavailable as error:
-        if not isinstance(error.__cause__, IntegrityError):
-            raise
-        # Another process has created it at the same moment.
-        row = database.transact(find_or_make)
-    if row.scheme != scheme:
-        raise FingerprintMismatch(
-            f"namespace {name!r} of {database} holds fingerprints of the scheme {row.scheme!r}, "
-            f"this one is {scheme!r}: they can't be compared. Use another namespace, the old "
-            f"scheme, or start over: scrapy simhash reset --namespace {name}"
-        )
-    if compared and row.size and row.compared != columns["compared"]:
-        logger.warning(
-            "Namespace %r was made by crawls that compare something else (%s) than this one (%s): "
-            "items stored before may not be recognised, and are then stored once more. To "
-            "start over: scrapy simhash reset --namespace %s",
-            name,
-            shortened(row.compared or "unknown"),
-            compared,
-            shortened(name),
-        )
-    return row

@@ -199,7 +199,7 @@ class Verdict:
             there is none.
         row: what would be stored of the document; its number is that of the sighting.
         before: what was shown before, at this URL or another one.
-        replaces: the claims that it replaces.
+        came_of: what its match has come of so far, with what this document was before.
         process: the name of the run that claims, see :func:`~.recovery.register`: the numbers of
             claims start again in a new database.
     """
@@ -213,7 +213,7 @@ class Verdict:
     fields: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     row: ClaimRow | None = field(default=None, repr=False)
     before: Sighting | None = field(default=None, repr=False)
-    replaces: tuple[int, ...] = field(default=(), repr=False)
+    came_of: bytes | None = field(default=None, repr=False)
     process: str = field(default="", repr=False)
 
     @property

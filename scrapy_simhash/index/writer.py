@@ -19,7 +19,7 @@ from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
 from scrapy_simhash.db.statements import insert_rows, is_in
 from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.batch import KeyRow, exact_key
-from scrapy_simhash.index.queries import claims_where, is_old, is_orphan
+from scrapy_simhash.index.queries import claims_of, is_old, is_orphan
 from scrapy_simhash.index.seen import ABSENT, RELEASED, Visits
 from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.keys.plan import load_keys
@@ -188,6 +188,7 @@ class Writer:
 
     Attributes:
         numbers: those reserved for new claims.
+        plan: the id of the namespace's keys.
         largest_text: bytes of the largest text that is stored.
         evicted: numbers of texts, dropped items, and orphans among the latter, that :meth:`record`
             removed to stay within the budgets.
@@ -201,7 +202,7 @@ class Writer:
         budgets: tuple[float, float] = (np.inf, np.inf),
     ) -> None:
         self._connection, self._namespace, self._held = connection, namespace, held
-        self._plan, self._budgets = held.plan, budgets
+        self.plan, self._budgets = held.plan, budgets
         self.numbers = held.numbers
         self.largest_text = largest(budgets[0])
         # Added so far; negative if more was removed.
@@ -253,7 +254,7 @@ class Writer:
     ) -> None:
         """Add claims with their keys, by default those of their rows, but no hot ones."""
         if keys is None:
-            keys = [stored_keys(self._plan, row) for row in claims]
+            keys = [stored_keys(self.plan, row) for row in claims]
         key_rows = [
             (self._namespace, slot, key, row.id)
             for row, its_keys in zip(claims, keys, strict=True)
@@ -290,8 +291,7 @@ class Writer:
         """
         now = {"visit": visits.visit, "others": list(visits.others)}
         if claims and (gone := [*self._ask(_unshown, claims, **now).scalars()]):
-            is_one = is_in(_claims.c.id, "numbers")
-            rows = claims_where(self._connection, self._namespace, is_one, numbers=gone)
+            rows = claims_of(self._connection, self._namespace, gone)
             self.delete_texts(self._ask(_untold_claims, gone).scalars().all())
             self.delete(rows, orphaned=False, texts=False)
 
@@ -302,7 +302,7 @@ class Writer:
         ids = [claim.id for claim in claims]
         of_slots: dict[int, set[int]] = defaultdict(set)
         for claim in claims:
-            for slot, key in stored_keys(self._plan, claim):
+            for slot, key in stored_keys(self.plan, claim):
                 of_slots[slot].add(key)
         for slot, keys in of_slots.items():
             self._ask(_delete_keys, ids, at=slot, values=list(keys))
