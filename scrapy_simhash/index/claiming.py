@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import LARGEST_ROW
-from scrapy_simhash.db.lock import first_number, lock
+from scrapy_simhash.db.lock import Sizes, first_number, lock
 from scrapy_simhash.db.statements import insert_rows
 from scrapy_simhash.db.values import State, storable
 from scrapy_simhash.exceptions import IndexUnavailable, NotFound
@@ -169,7 +169,7 @@ class Work:
 
         Returns the verdicts by the tokens of the documents.
         """
-        held = lock(connection, self._namespace, len(self._claims))
+        held = lock(connection, self._namespace, len(self._claims), self._foreseen(decided))
         writer = Writer(connection, self._namespace, held, self._budgets)
         writer.largest_text = self._largest_text
         writer.release(self._released, self._old, self._claimant.run)
@@ -184,6 +184,15 @@ class Work:
         writer.record()
         self._evicted = writer.evicted
         return verdicts
+
+    def _foreseen(self, decided: _Decided | None) -> Sizes:
+        """What is stored if nobody else writes: no more answers are waited for behind the lock."""
+        texts = map(len, self._texts(decided).values() if decided else ())
+        return Sizes(
+            sum(map(_has_own_claim, decided.verdicts if decided else ())),
+            sum(size for size in texts if size <= self._largest_text),
+            sum(one[-1] for one in self._left_out.values()),
+        )
 
     def _texts(self, decided: _Decided) -> dict[int, bytes]:
         """The compressed texts to store, by their numbers: those that no claim has yet."""

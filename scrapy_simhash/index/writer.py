@@ -205,8 +205,8 @@ class Writer:
         self.plan, self._budgets = held.plan, budgets
         self.numbers = held.numbers
         self.largest_text = largest(budgets[0])
-        # Added so far; negative if more was removed.
-        self.claims = self.text_bytes = self.item_bytes = 0
+        # Added so far, beyond what was foreseen; negative if more was removed.
+        self.claims, self.text_bytes, self.item_bytes = (-size for size in held.foreseen)
         self._texts: list[tuple[Any, ...]] = []
         self.evicted = {"texts": 0, "items": 0, "orphans": 0}
 
