@@ -16,7 +16,6 @@ from scrapy_simhash.db.lock import Sizes, first_number, lock
 from scrapy_simhash.db.statements import insert_rows
 from scrapy_simhash.db.values import State, storable
 from scrapy_simhash.exceptions import IndexUnavailable, NotFound
-from scrapy_simhash.index import queries
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
@@ -34,7 +33,7 @@ from scrapy_simhash.index.verdict import OF_TEXT, ClaimRow, Document, LeftOut, S
 from scrapy_simhash.index.writer import Writer, largest
 from scrapy_simhash.item.facts import OTHERS, REST_KEY, REST_OF_ITEM, Facts, changed_facts, keys_of
 from scrapy_simhash.item.keys import item_url
-from scrapy_simhash.text.packed import TooLarge, pack_bytes, unpack_text
+from scrapy_simhash.text.packed import TooLarge, pack_bytes
 
 # Characters of the URL of an original that are stored.
 _LONGEST_URL = 2000
@@ -138,7 +137,7 @@ class Work:
                 known[len(documents)] = before
             if before or not document.downloaded_in:
                 documents.append(document)
-        if self._batch is None or self._batch.known.keys() != known.keys():
+        if self._batch is None or self._batch.known != known:
             self._batch = lookup.batch(documents, self._claimant, known)
         candidates = lookup.read(connection, self._batch, shown, visits)
         for claim in self._confirm:
@@ -363,12 +362,9 @@ def _changed_fields(
         for number, verdict in enumerate(verdicts)
         if verdict.before and verdict.status == "changed"
     }
-    if not changed:
-        return {}
-    rows = connection.execute(queries.texts, lookup.here(ids={*changed.values()}))
-    kept = {number: unpack_text(packed)[1] for number, packed in rows}
-    ignored = lookup.rule.ignored_keys
+    lookup.read_texts(connection, {*changed.values()})
+    texts, ignored = lookup.texts, lookup.rule.ignored_keys
     return {
-        number: _changed(verdicts[number], documents[number].values, kept.get(then), ignored)
+        number: _changed(verdicts[number], documents[number].values, texts.values(then), ignored)
         for number, then in changed.items()
     }

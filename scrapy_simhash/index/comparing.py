@@ -32,10 +32,6 @@ from scrapy_simhash.text.packed import unpack_text
 # Bits of a claim number; the bits above hold a document's number in its batch.
 _CLAIM_BITS = 56
 
-#: A document of a batch, given by its number, and a claim that may be near; the distance of their
-#: fingerprints, and whether they may be equal as whole items.
-PAIR = np.dtype([("document", "i8"), ("claim", "i8"), ("distance", "i8"), ("may_be_equal", "?")])
-
 
 @dataclass
 class BatchCandidates:
@@ -46,8 +42,9 @@ class BatchCandidates:
     limit: int
     #: What the identities of the batch have shown lately.
     of_identities: Sequence[Sighting] = ()
-    #: Of type `PAIR`, each pair once.
-    pairs: NDArray[np.void] = field(default_factory=lambda: np.empty(0, PAIR))
+    #: Shape (pairs, 3): a document of the batch, given by its number, a claim that may be near, and
+    #: the distance of their fingerprints.
+    pairs: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
     hot_keys: frozenset[KeyRow] = frozenset()
     #: The sightings by which the claims that are compared are met now.
     meeting: Sequence[Sighting] = ()
@@ -63,22 +60,24 @@ class BatchCandidates:
         Those within the limit, equal items, which may be on pages with other texts, and what each
         identity was shown, even if no key leads to it.
         """
-        near = self.pairs[(self.pairs["distance"] <= self.limit) | self.pairs["may_be_equal"]]
         compared: list[dict[int, int | None]] = [{} for _ in self.batch.rows]
-        for number, claim, distance, _ in near.tolist():
-            compared[number][claim] = distance
+        for number, near, distance in self.pairs[self.pairs[:, 2] <= self.limit].tolist():
+            compared[number][near] = distance
+        by_digest = defaultdict[bytes | None, list[ClaimRow]](list)
+        for claim in self.rows.values():
+            by_digest[claim.digest].append(claim)
         for number, row in enumerate(self.batch.rows):
             if number not in self.batch.known:
-                for claim in self.shown.get(row.identity, ()):
-                    compared[number].setdefault(claim, None)
+                equal = (one.id for one in by_digest[row.digest] if are_equal(row, one))
+                for shown in (*equal, *self.shown.get(row.identity, ())):
+                    compared[number].setdefault(shown, None)
         return compared
 
     @cached_property
     def beyond(self) -> dict[int, int]:
         """For each document the distance of the nearest claim that is not within the limit."""
         nearest: dict[int, int] = {}
-        beyond = self.pairs[self.pairs["distance"] > self.limit]
-        for number, distance in beyond[["document", "distance"]].tolist():
+        for number, _, distance in self.pairs[self.pairs[:, 2] > self.limit].tolist():
             nearest[number] = min(distance, nearest.get(number, distance))
         return nearest
 
@@ -198,6 +197,11 @@ class Texts:
                 _kept.texts[self, claim] = packed
                 _kept.bytes += len(packed)
 
+    def values(self, content: int) -> Mapping[str, str] | None:
+        """The short values kept with a text; None if it is not at hand, or damaged."""
+        packed = _kept.texts.get((self, content))
+        return None if packed is None else unpack_text(packed)[1]
+
     def trim(self) -> None:
         """Forget what was compared, and the least recently used texts if there are too many."""
         self._changes.clear()
@@ -305,9 +309,8 @@ def decide_batch(
 
 def nearest_claims(texts: Texts, candidates: BatchCandidates, count: int) -> list[Match]:
     """The nearest claims that the keys of a batch of one document lead to."""
-    order = np.argsort(candidates.pairs["distance"], kind="stable")[:count]
-    pairs = candidates.pairs[order][["claim", "distance"]].tolist()
-    found = [(candidates.rows[claim], far) for claim, far in pairs if claim in candidates.rows]
+    order = np.argsort(candidates.pairs[:, 2], kind="stable")[:count]
+    found = [(candidates.rows[claim], far) for _, claim, far in candidates.pairs[order].tolist()]
     return list(map(final, _matches(texts, candidates, 0, found, is_all=True)))
 
 

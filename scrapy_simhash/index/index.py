@@ -121,13 +121,20 @@ class Index:
 
     def _open(self) -> None:
         """Find the namespace, or create it; an existing one keeps its keys."""
+        columns = {
+            "name": self.namespace,
+            "scheme": self.scheme.id,
+            "plan": self._wanted_keys.id,
+            "compared": self._compared,
+        }
+        find_or_make = partial(_find_or_make, self.database, columns)
         try:
-            row = self.database.transact(self._find_or_make)
+            row = self.database.transact(find_or_make)
         except IndexUnavailable as error:
             if not isinstance(error.__cause__, IntegrityError):
                 raise
             # Another process has created it at the same moment.
-            row = self.database.transact(self._find_or_make)
+            row = self.database.transact(find_or_make)
         if row.scheme != self.scheme.id:
             raise FingerprintMismatch(
                 f"namespace {row.name!r} of {self.database} holds fingerprints of the scheme "
@@ -135,16 +142,7 @@ class Index:
                 "another namespace, the old scheme, or start over: scrapy simhash reset "
                 f"--namespace {row.name}"
             )
-        if self._compared and row.size and row.compared != self._compared:
-            logger.warning(
-                "Namespace %r was made by crawls that compare something else (%s) than this one "
-                "(%s): items stored before may not be recognised, and are then stored once more. "
-                "To start over: scrapy simhash reset --namespace %s",
-                row.name,
-                shortened(row.compared or "unknown"),
-                self._compared,
-                shortened(row.name),
-            )
+        _warn_if_changed(row, self._compared)
         self.id = row.id
         self.lookup = Lookup(
             self.database,
@@ -154,24 +152,6 @@ class Index:
             rule=self._rule,
             counts=self.counts,
         )
-
-    def _find_or_make(self, connection: Connection) -> Row[Any]:
-        if read_secret(connection) != self.database.secret:
-            # Everything prepared so far was made with the old one.
-            raise FingerprintMismatch(f"{self.database} was reset and has another secret now")
-        wanted = select(schema.namespaces).where(schema.namespaces.c.name == self.namespace)
-        if row := connection.execute(wanted).one_or_none():
-            return row
-        connection.execute(
-            insert(schema.namespaces).values(
-                name=self.namespace,
-                scheme=self.scheme.id,
-                plan=self._wanted_keys.id,
-                compared=self._compared,
-                created=self.database.now(),
-            )
-        )
-        return connection.execute(wanted).one()
 
     def __enter__(self) -> Self:
         return self
@@ -298,24 +278,13 @@ class Index:
             # First: if the heartbeat fails, nothing has been done.
             self.run.send_heartbeat()
             self.run.recovery.clear()
-
-        def work() -> list[Any]:
-            return Work(
-                self.run,
-                self.lookup,
-                self._budgets,
-                claims=claims,
-                confirm=confirm,
-                release=release,
-                left_out=left_out,
-            ).do()
-
+        work = partial(Work, claims=claims, confirm=confirm, release=release, left_out=left_out)
         try:
-            return work()
+            return work(self.run, self.lookup, self._budgets).do()
         except NamespaceGone:
             logger.warning("Namespace %r was reset while in use: it starts empty", self.namespace)
             self._open()
-            return work()
+            return work(self.run, self.lookup, self._budgets).do()
 
     def meet(self, documents: Sequence[Document]) -> list[Verdict | None]:
         """Claim documents of pages that were not modified since a run downloaded them.
@@ -324,3 +293,32 @@ class Index:
         with its text. Raises as :meth:`execute` does.
         """
         return [*self.execute(documents)]
+
+
+def _find_or_make(
+    database: Database, columns: Mapping[str, Any], connection: Connection
+) -> Row[Any]:
+    """The row of a namespace, which is made with these columns if there is none of this name."""
+    if read_secret(connection) != database.secret:
+        # Everything prepared so far was made with the old one.
+        raise FingerprintMismatch(f"{database} was reset and has another secret now")
+    wanted = select(schema.namespaces).where(schema.namespaces.c.name == columns["name"])
+    if row := connection.execute(wanted).one_or_none():
+        return row
+    made = {**columns, "created": database.now()}
+    connection.execute(insert(schema.namespaces).values(made))
+    return connection.execute(wanted).one()
+
+
+def _warn_if_changed(namespace: Row[Any], compared: str) -> None:
+    """Log that crawls have compared something else, in words, than this one does."""
+    if compared and namespace.size and namespace.compared != compared:
+        logger.warning(
+            "Namespace %r was made by crawls that compare something else (%s) than this one (%s): "
+            "items stored before may not be recognised, and are then stored once more. To "
+            "start over: scrapy simhash reset --namespace %s",
+            namespace.name,
+            shortened(namespace.compared or "unknown"),
+            compared,
+            shortened(namespace.name),
+        )

@@ -31,7 +31,6 @@ from scrapy_simhash.index.batch import (
     slotted,
 )
 from scrapy_simhash.index.comparing import (
-    PAIR,
     BatchCandidates,
     Texts,
     hot_keys,
@@ -248,13 +247,10 @@ class Lookup:
         candidates.hot_keys |= key_rows(hot)
         whole_hits = whole_hits[~among(whole_hits[:, 0], hot)]
         pairs = joined(asked, asker, np.concatenate([hits, whole_hits]))
-        equal = set(map(tuple, joined(asked, asker, whole_hits).tolist()))
         packed = b"".join(candidates.rows[claim].fingerprint for claim in pairs[:, 1].tolist())
         claimed = np.frombuffer(packed, np.uint8).reshape(-1, self.width)
-        candidates.pairs = np.empty(len(pairs), PAIR)
-        candidates.pairs["document"], candidates.pairs["claim"] = pairs.T
-        candidates.pairs["distance"] = hamming(batch.fingerprints[pairs[:, 0]], claimed)
-        candidates.pairs["may_be_equal"] = [pair in equal for pair in map(tuple, pairs.tolist())]
+        distances = hamming(batch.fingerprints[pairs[:, 0]], claimed)
+        candidates.pairs = np.column_stack([pairs, distances])
 
     def _valid(
         self, connection: Connection, candidates: BatchCandidates, hits: NDArray[np.int64]
@@ -276,7 +272,11 @@ class Lookup:
         candidates.rows |= self._rows(connection, missing)
         wanted = with_texts(candidates)
         wanted |= {one.content for one in candidates.of_identities if not one.of_claim}
-        if unread := self.texts.missing(sorted(wanted)):
+        self.read_texts(connection, wanted)
+
+    def read_texts(self, connection: Connection, contents: Iterable[int]) -> None:
+        """Read texts, given by their numbers, unless they are at hand."""
+        if unread := self.texts.missing(sorted(contents)):
             texts = connection.execute(queries.texts, self.here(ids=unread))
             self.texts.add(dict(texts.all()))
 

@@ -62,11 +62,6 @@ class ClaimRow(NamedTuple):
     text_digest: int = 0
     came_of: bytes | None = None
 
-    @property
-    def group(self) -> str:
-        """See `Verdict.group`."""
-        return group_name(self.namespace, self.origin)
-
 
 class Sighting(NamedTuple):
     """What a visit met: under which identity, where, and what it showed; see the table.
@@ -173,7 +168,7 @@ class Match:
     @property
     def group(self) -> str:
         """See `Verdict.group`."""
-        return self.row.group
+        return group_name(self.row.namespace, self.row.origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +217,8 @@ class Verdict:
 
         It is the same for every crawl that asks. None if nothing was compared.
         """
-        if self.claim is not None:
-            return self.claim.group
-        return None if self.match is None else self.match.group
+        row = self.claim if self.match is None else self.claim or self.match.row
+        return None if row is None else group_name(row.namespace, row.origin)
 
     @property
     def has_old_claim(self) -> bool:

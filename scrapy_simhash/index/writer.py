@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,8 +36,6 @@ _LEFT_OF_BUDGET = 0.9
 
 #: The columns of a sighting that tell of an item that is left out.
 ITEM = ("action", "item", "item_type", "item_bytes")
-
-_load_keys = cache(load_keys)
 
 
 def largest(budget: float) -> float:
@@ -161,14 +159,14 @@ _ORPHANS = _oldest(_seen.item_bytes, _has_item, is_orphan()), _drop_items
 
 def stored_keys(plan: str, claim: ClaimRow) -> list[KeyRow]:
     """The keys of a claim, computed from its row."""
-    slots = _load_keys(plan).slots
+    slots = load_keys(plan).slots
     if claim.compared_by == ComparedBy.EXACT:
         return [KeyRow(slots, exact_key(claim.fingerprint))]
     if claim.packed_keys is not None:
         numbers = np.frombuffer(claim.packed_keys, "<i4").tolist()
     else:
         sketch = Sketch(int.from_bytes(claim.fingerprint, "big"), 0, None)
-        numbers = _load_keys(plan).keys(sketch).tolist()
+        numbers = load_keys(plan).keys(sketch).tolist()
     keys = [KeyRow(min(place, slots), number) for place, number in enumerate(numbers)]
     return keys if claim.digest is None else [*keys, KeyRow(slots, exact_key(claim.digest))]
 
