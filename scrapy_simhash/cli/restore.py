@@ -26,7 +26,7 @@ from scrapy_simhash.history.decisions import choose_drops, count_unlisted, read_
 from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.index.restored import store_restored
+from scrapy_simhash.index.upkeep import store_restored
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural
 
