@@ -114,7 +114,9 @@ def judge(
     last = _elsewhere(row, copies, seen)
     of_site = [one for one in last if may_be_one_site(row.url, one.url)]
     if same := equal_to(row, of_site, compared, rule):
-        return verdict("moved", before=same, stores=False, replaces=[same])
+        # Its URL may have been different at each visit, beside a URL that stays.
+        equal = [one for one in of_site if equal_to(row, [one], compared, rule)]
+        return verdict("moved", before=same, stores=False, replaces=equal)
     if of_site:
         return verdict("changed", before=of_site[0], stores=True, replaces=of_site[:1])
     if last and rule.known == "drop":

@@ -127,6 +127,18 @@ def test_what_is_at_a_new_url_is_known_when_the_former_one_is_met(db, order, for
 
 
 @pytest.mark.parametrize("known", ["pass", "drop"])
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+def test_nothing_happens_to_a_page_with_a_url_that_stays_beside_others_that_change(
+    db, known, order
+) -> None:
+    """Such as a session id that nobody knows for one."""
+    for number in range(4):
+        names = [f"s{number}", "here", f"t{number}"]
+        namespace = visit(db, {names[place]: 1 for place in order}, known=known)
+        assert words(namespace) == (["new " + names[order[0]]] if number == 0 else [])
+
+
+@pytest.mark.parametrize("known", ["pass", "drop"])
 def test_only_an_item_that_was_elsewhere_has_a_former_url(db, known) -> None:
     """That where it was last met; not that of another item which shows the same now."""
     for name, before in (("a", None), ("b", "a"), ("c", "b")):
