@@ -24,7 +24,7 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.fields import PageNames
 from scrapy_simhash.item.keys import UNIDENTIFIED
 from scrapy_simhash.item.state import without_state
-from scrapy_simhash.item.urls import is_page_url, site
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.item.values import short
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.packed import pack_text
@@ -139,6 +139,7 @@ class DocumentMaker:
             key=None if settings.key is None else settings.key.of(item) or None,
             page_names=PageNames(says.title, says.name),
             markup=markup.text if is_markup_text else None,
+            is_alone=page.has_one_item,
             **how,
         )
         return markup.with_facts(content, **how)
@@ -247,10 +248,7 @@ class DocumentMaker:
         of its page, if the page has no other item. The first item of a callback that waits may be
         alone if it has the URL of the page.
         """
-        key = key_on(content, page.url)
-        # A place on the page tells its entries apart, and nothing of a page with one item.
-        is_place = key and key.startswith(("http://", "https://")) and is_page_url(key, page.url)
-        if key is not None and not (page.has_one_item and is_place):
+        if (key := key_on(content, page.url)) is not None:
             return key
         if page.has_one_item or (page.may_have_more and content.has_page_url):
             return page.key

@@ -97,6 +97,7 @@ def read_item(
     page_url: str,
     page_names: PageNames = NO_NAMES,
     markup: Callable[[str], str] | None = None,
+    is_alone: bool = False,
     since: float,
     now: float,
     secret: bytes = b"",
@@ -112,6 +113,7 @@ def read_item(
         page_url: the URL of its page, "" if it has none.
         page_names: the names of its page.
         markup: returns the text of a value in HTML; None if the text is that of the page.
+        is_alone: whether its page has no other item.
         since: the start of the crawl in epoch seconds.
         now: the end of the download likewise. Values between both, give or take a minute, tell
             when something was fetched.
@@ -126,7 +128,7 @@ def read_item(
     flat_fields, unread = read_fields(item)
     reader = FieldReader(page_url, since, now, fields, frozenset(ignore), page_names, markup)
     reader.read_all(flat_fields)
-    url = own_url(flat_fields, page_url=page_url, key=key)
+    url = own_url(flat_fields, page_url=page_url, key=key, is_alone=is_alone)
     place = url or (page_url if reader.has_page_url else "")
     if key is None:
         reader.drop_ids_of(place)

@@ -96,12 +96,19 @@ def is_in_url(text: str, url: str) -> bool:
     return False
 
 
-def own_url(fields: Mapping[str, Any], *, page_url: str, key: Sequence[str] | None) -> str | None:
+def own_url(
+    fields: Mapping[str, Any],
+    *,
+    page_url: str,
+    key: Sequence[str] | None,
+    is_alone: bool = False,
+) -> str | None:
     """What identifies an item in later crawls, given its flat fields: in general its own URL.
 
     Given a `key`, these are its values, one a line. Else it is the URL in `url`, `link`, `href` or
     `permalink`, or the only one on the first level that is not of a picture, an author, a shop and
-    the like; None if that is the page's. There and as a key, `#post-7` is a place on the page.
+    the like. There and as a key, `#post-7` is a place on the page. It is None if that is the URL of
+    the page; if the item is alone on its page, the first of the four fields tells it.
     """
     if key is not None:
         values = ([fields[name] for name in fields if is_inside(name, {field})] for field in key)
@@ -116,14 +123,16 @@ def own_url(fields: Mapping[str, Any], *, page_url: str, key: Sequence[str] | No
         if type(url) is not str or "." in name or not is_url(name_of(name), url):
             continue
         url = url.strip()
-        is_elsewhere = not is_page_url(url, page_url)
-        if is_elsewhere or (name.casefold() in OWN_NAMES and not _is_whole_page(url, page_url)):
-            urls[name.casefold()] = _absolute(url, page_url)
+        if not is_page_url(url, page_url) or name.casefold() in OWN_NAMES:
+            is_whole = _is_whole_page(url, page_url)
+            urls[name.casefold()] = "" if is_whole else _absolute(url, page_url)
     for name in OWN_NAMES:
-        if name in urls:
-            return urls[name]
+        if name in urls and (urls[name] or is_alone):
+            return urls[name] or None
     candidates = {
-        url for name, url in urls.items() if not _ELSEWHERE.search(name) and not MEDIA.search(url)
+        url
+        for name, url in urls.items()
+        if url and not _ELSEWHERE.search(name) and not MEDIA.search(url)
     }
     return candidates.pop() if len(candidates) == 1 else None
 

@@ -213,6 +213,20 @@ def test_the_own_url_of_an_item(item: dict[str, Any], own_url: str | None) -> No
 
 
 @pytest.mark.parametrize(
+    ("item", "own_url"),
+    [
+        ({"url": PAGE, "附件": "https://shop.example/files/1.pdf"}, None),
+        ({"url": PAGE, "link": "https://shop.example/p/2"}, None),
+        ({"link": "https://shop.example/p/2", "href": PAGE}, "https://shop.example/p/2"),
+        ({"page": PAGE, "link": "https://shop.example/p/2"}, "https://shop.example/p/2"),
+        ({"url": f"{PAGE}#post-7", "pdf": "https://a.example/1"}, f"{PAGE}#post-7"),
+    ],
+)
+def test_an_item_that_is_alone_and_names_its_page_has_no_other_url(item, own_url) -> None:
+    assert read(item, is_alone=True).own_url == own_url
+
+
+@pytest.mark.parametrize(
     ("key", "own_url"),
     [
         (["sku"], "X-1"),
