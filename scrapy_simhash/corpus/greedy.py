@@ -9,7 +9,7 @@ another thing of the same site has the text too.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice, pairwise
@@ -227,7 +227,7 @@ class _Greedy:
         if not matches:
             return None
         facts, rule = self._sketches.facts(row), self._plan.rule
-        (verdict,) = decide([row], [facts], [matches], _none_in_flight, rule=rule)
+        (verdict,) = decide([row], [facts], lambda *_: matches, rule=rule)
         if (match := verdict.match) is None:
             return None
         differs = self._reasons.setdefault(verdict.differs or "", len(self._reasons))
@@ -306,7 +306,7 @@ class _Greedy:
             row,
             self._row(other),
             self._plan.scheme.bits,
-            jaccard=lambda: (jaccard, False),
+            jaccard=jaccard,
             changes=partial(self._sketches.changes, *numbers) if has_texts else None,
             copies=tuple(map(self._row, self._copies.some(other, row.url))),
         )
@@ -315,8 +315,3 @@ class _Greedy:
         self._by_key.add(keys, place)
         if self._candidates.listed[place]:
             self._latest[self._row(place).identity] = place
-
-
-def _none_in_flight(_number: int, _claimed: Mapping[int, ClaimRow]) -> Sequence[Match]:
-    """No in-flight duplicates: documents come one at a time."""
-    return ()

@@ -41,8 +41,8 @@ from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateIte
 from scrapy_simhash.crawl.tracking import Page, TrackedItem, Tracker
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.exceptions import NotFound
-from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Document, LeftOut, Match, Verdict
+from scrapy_simhash.index.writer import largest
 from scrapy_simhash.item.keys import UNIDENTIFIED
 from scrapy_simhash.signals import item_change, near_duplicate
 from scrapy_simhash.text.packed import TooLarge
