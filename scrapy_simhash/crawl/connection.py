@@ -19,7 +19,7 @@ from scrapy_simhash.crawl.scrapy_internals import spider_arguments
 from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
-from scrapy_simhash.db.patience import Liveness
+from scrapy_simhash.db.retries import Liveness
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, NamespaceGone
 from scrapy_simhash.index import upkeep

@@ -19,7 +19,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 from sqlalchemy.exc import DataError, IntegrityError
 
 from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
-from scrapy_simhash.db.patience import Liveness
+from scrapy_simhash.db.retries import Liveness
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, NotFound
 from scrapy_simhash.index.recovery import HEARTBEAT
 

@@ -21,7 +21,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
 from scrapy_simhash.crawl.thread import DatabaseThread, Job, is_outage
-from scrapy_simhash.db.patience import Liveness
+from scrapy_simhash.db.retries import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.verdict import Document, LeftOut, Verdict

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, literal, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, literal, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
@@ -16,8 +16,7 @@ from scrapy_simhash.db.values import State
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.decisions import read_contents
 from scrapy_simhash.history.record import NOTHING, Record, differing_values
-from scrapy_simhash.history.selection import Selection
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow, Selection
 from scrapy_simhash.index.queries import is_dead
 from scrapy_simhash.index.seen import ABSENT, RELEASED
 from scrapy_simhash.index.verdict import group_name
@@ -49,7 +48,7 @@ def read_changes(
         former, gone = _former(namespace, rows), _gone(namespace, rows)
         found = []
         for row in rows:
-            for status in _statuses(row, former.get((row.source, row.visit), ())):
+            for status in _statuses(row, former[row.id]):
                 key = row.identity, row.claim, status
                 if status in statuses and key not in told:
                     told.add(key)
@@ -78,30 +77,36 @@ def _query(namespace: NamespaceRow, selection: Selection, statuses: Collection[s
     )
 
 
-def _former(
-    namespace: NamespaceRow, rows: Sequence[Row[Any]]
-) -> dict[tuple[int, int], list[Row[Any]]]:
-    """What the former URLs of items have shown, by identity and visit."""
+def _former(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> Mapping[int, list[Row[Any]]]:
+    """What the former URLs of items have shown in the visit, by the numbers of sightings.
+
+    Of a moved item, all URLs are former ones that go on showing what it was.
+    """
     moved = [row for row in rows if row.source and row.source != row.identity]
-    query = select(
-        _row.identity,
-        _row.visit,
-        _row.claim,
-        case((_row.text_digest.is_(None), _row.claim), else_=_row.id).label("content"),
-    ).where(
+    found = defaultdict[int, list[Row[Any]]](list)
+    if not moved:
+        return found
+    content = sql.text_number.label("content")
+    query = select(_row.identity, _row.visit, _row.claim, _row.status, _row.before, content).where(
         _row.namespace == namespace.id,
-        is_in(_row.identity, "identities"),
+        or_(is_in(_row.identity, "identities"), is_in(_row.claim, "claims")),
         is_in(_row.visit, "visits"),
         _row.status.not_in((*ABSENT, RELEASED)),
     )
-    found = defaultdict[tuple[int, int], list[Row[Any]]](list)
-    if moved:
-        lists = {
-            "identities": {row.source for row in moved},
-            "visits": {row.visit for row in moved},
-        }
-        for row in namespace.read(query, **lists):
-            found[row.identity, row.visit].append(row)
+    lists = {
+        "identities": {row.source for row in moved},
+        "claims": {row.before for row in moved if row.status == "moved"},
+        "visits": {row.visit for row in moved},
+    }
+    shown = defaultdict[tuple[str, int, int], list[Row[Any]]](list)
+    for one in namespace.read(query, **lists):
+        shown["at", one.identity, one.visit].append(one)
+        if one.status == "unchanged":
+            shown["of", one.claim, one.visit].append(one)
+    for row in moved:
+        found[row.id] += shown["at", row.source, row.visit]
+        if row.status == "moved":
+            found[row.id] += shown["of", row.before, row.visit]
     return found
 
 
@@ -121,13 +126,19 @@ def _gone(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> dict[tuple[int |
 def _statuses(row: Row[Any], former: Sequence[Row[Any]]) -> Iterator[str]:
     """What has happened to an item, given what its former URL has shown in the visit."""
     if row.source not in (0, row.identity) and former:
-        if any(row.before in (one.content, one.claim) or one.claim == row.claim for one in former):
+        if any(_shows_still(one, row) for one in former):
             return
         yield "new" if row.status == "changed" else row.status
     else:
         yield row.status
     if row.back:
         yield "back"
+
+
+def _shows_still(former: Row[Any], row: Row[Any]) -> bool:
+    """Whether a former URL has shown what it did before an item was met at a new one."""
+    is_unchanged = former.status == "unchanged" and former.before == row.before
+    return is_unchanged or row.before in (former.content, former.claim) or former.claim == row.claim
 
 
 def _with_values(namespace: NamespaceRow, changes: Sequence[Record]) -> Iterator[Record]:

@@ -114,7 +114,9 @@ def judge(
     last = _elsewhere(row, copies, seen)
     of_site = [one for one in last if may_be_one_site(row.url, one.url)]
     if same := equal_to(row, of_site, compared, rule):
-        return verdict("moved", before=same, stores=False, replaces=[same])
+        # Its URL may have been different at each visit, beside a URL that stays.
+        equal = [one for one in of_site if equal_to(row, [one], compared, rule)]
+        return verdict("moved", before=same, stores=False, replaces=equal)
     if of_site:
         return verdict("changed", before=of_site[0], stores=True, replaces=of_site[:1])
     if last and rule.known == "drop":
@@ -165,13 +167,15 @@ def _verdict(
         match = then or match_of(before, row.namespace)
     elif rule.known != "drop":
         match = covering[0]
+    match = match or covering[0]
+    extends = numbers and status == "changed"
     return Verdict(
         "same" if is_own else "duplicate",
-        match or covering[0],
+        match,
         status=status,
         row=row,
         before=before,
-        replaces=numbers if status == "changed" else (),
+        came_of=packed_numbers([*numbers, *came_of(match.row)]) if extends else None,
     )
 
 

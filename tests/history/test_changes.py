@@ -16,8 +16,7 @@ from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.page import read_page
 from scrapy_simhash.history.record import STATUSES, Record
-from scrapy_simhash.history.selection import read_selection
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow, read_selection
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.missing import find_missing
@@ -125,6 +124,18 @@ def test_what_is_at_a_new_url_is_known_when_the_former_one_is_met(db, order, for
     now, pages = {"now": "1, edited"}, {} if former is None else {"old": former}
     pages = now | pages if order == "old last" else pages | now
     assert sorted(words(visit(db, pages))) == found
+
+
+@pytest.mark.parametrize("known", ["pass", "drop"])
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+def test_nothing_happens_to_a_page_with_a_url_that_stays_beside_others_that_change(
+    db, known, order
+) -> None:
+    """Such as a session id that nobody knows for one."""
+    for number in range(4):
+        names = [f"s{number}", "here", f"t{number}"]
+        namespace = visit(db, {names[place]: 1 for place in order}, known=known)
+        assert words(namespace) == (["new " + names[order[0]]] if number == 0 else [])
 
 
 @pytest.mark.parametrize("known", ["pass", "drop"])
