@@ -76,9 +76,6 @@ static inline Piece *pieces_of(const Walk *walk)
     return (Piece *)(void *)walk->pieces.bytes;
 }
 
-/* What a tag does to the text around it. */
-int action_of_tag(const Table *actions, const char *name);
-
 int has_failed(const Walk *walk);
 
 /* text.blocks.walk. `root`: an element of lxml. */
@@ -88,8 +85,5 @@ void walk_tree(Walk *walk, PyObject *root, const Table *actions, const Table *wo
 void walk_skipped(Walk *walk, const Table *visible);
 
 void free_walk(Walk *walk);
-
-/* What a class and an id, and a style mark, as text.blocks.marking_of; NULL where there is none. */
-int mark_of(const Table *words, const char *names[2], const char *style);
 
 #endif

@@ -116,13 +116,8 @@ def _lines(blocks: Iterable[Block]) -> str:
 def _visible_texts(skipped: list[HtmlElement]) -> Iterator[str]:
     """Yield the visible texts of elements that were skipped."""
     for element in skipped:
-        if VISIBLE[element.tag] == Action.SKIP:
-            continue
-        if len(element):
+        if VISIBLE[element.tag] != Action.SKIP:
             yield _lines(walk(element, VISIBLE)[0])
-        else:
-            # Faster; most are buttons, of which some pages have thousands.
-            yield " ".join((element.text or "").split())
 
 
 def _cut(

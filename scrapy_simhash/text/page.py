@@ -162,7 +162,7 @@ def read_page(
         visible=visible,
         boilerplate=boilerplate,
         pairs=pairs,
-        page_sketch=_sketch_of(pairs),
+        page_sketch=sketch(pairs),
     )
 
 
@@ -247,20 +247,16 @@ def without_site_lines(text: str, name: str) -> str:
 _SKETCH = 64
 
 
-def sketch(text: str, secret: bytes = b"") -> bytes:
-    """Sketch all visible text of a page in at most 260 bytes.
+def sketch(pairs: NDArray[np.uint64]) -> bytes:
+    """Sketch the shingles of all visible text of a page in at most 260 bytes.
 
     These are little-endian 32-bit numbers: the number of distinct shingles, then the upper halves
     of the 64 smallest (of all if there are fewer), in ascending order. Sketches with different
     secrets have nothing in common.
     """
-    return _sketch_of(shingles(text, secret))
-
-
-def _sketch_of(hashes: NDArray[np.uint64]) -> bytes:
     # This takes the upper halves, faster than a shift.
-    smallest = hashes[:_SKETCH].astype("<u8", copy=False).view("<u4")[1::2]
-    return hashes.size.to_bytes(4, "little") + smallest.tobytes()
+    smallest = pairs[:_SKETCH].astype("<u8", copy=False).view("<u4")[1::2]
+    return pairs.size.to_bytes(4, "little") + smallest.tobytes()
 
 
 def containment(a: bytes, b: bytes) -> float:

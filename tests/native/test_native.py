@@ -116,7 +116,7 @@ def check_text(text, secret):
     assert pure == compiled
     pure, compiled = both(lambda: Shingles().keyed(secret).sketch(text))
     assert (pure.fingerprint, pure.size) == (compiled.fingerprint, compiled.size)
-    pure, compiled = both(lambda: rest(text, secret))
+    pure, compiled = both(lambda: rest(shingles(text, secret)))
     assert pure == compiled
 
 
