@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
@@ -20,7 +19,6 @@ from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_simhash.crawl.claims import Claims
-from scrapy_simhash.crawl.connection import arguments_of, connect
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
@@ -36,11 +34,10 @@ from scrapy_simhash.crawl.scrapy_internals import (
 )
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.snapshot import Snapshot
-from scrapy_simhash.crawl.start import CrawlStart, settings_of
+from scrapy_simhash.crawl.start import CrawlStart, database_of, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem
 from scrapy_simhash.crawl.tracking import Page, TrackedItem, Tracker
 from scrapy_simhash.crawl.worker import Worker
-from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Document, LeftOut, Match, Verdict
 from scrapy_simhash.item.keys import UNIDENTIFIED
@@ -67,8 +64,7 @@ class Deduplicator:
         self._has_warned = False
         self._stats = CrawlStats(crawler.stats)
         self._errors = ErrorPolicy(crawler, self._stats, settings.on_error == "close")
-        opens = partial(connect, crawler, settings, arguments_of(crawler))
-        self._worker = Worker(opens, settings.timeout)
+        self._worker = Worker(database_of(crawler, settings), settings.timeout)
         self._claims = Claims(self._worker, settings, self._stats, self._errors)
         self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
         self._unused = UnusedFieldCheck(
@@ -182,12 +178,9 @@ class Deduplicator:
         match, item = verdict.match, snapshot.take()
         is_copy, is_unwanted = verdict.kind == "duplicate", self._settings.leaves_out(verdict)
         # What equals a stored item in everything need not be kept.
-        is_left_out: bool | None = is_unwanted and not is_copy and verdict.is_equal
+        is_left_out = is_unwanted and not is_copy and verdict.is_equal
         if is_unwanted and not is_left_out:
             is_left_out = await self._leave_out(tracked.page, verdict, item)
-            if is_left_out is None:
-                # The new index decides.
-                return await self._check(tracked, snapshot)
         tracked.verdict = verdict
         self._stats.count_verdict(tracked.page.url, verdict)
         self._repeats.see(tracked.page.url, verdict)
@@ -258,11 +251,8 @@ class Deduplicator:
             signal, item=item, response=response, spider=spider, **more
         )
 
-    async def _leave_out(self, page: Page, verdict: Verdict, item: Any) -> bool | None:
-        """Note that an item is left out; whether it may be, as that is committed.
-
-        None if the index was replaced since the item was looked up.
-        """
+    async def _leave_out(self, page: Page, verdict: Verdict, item: Any) -> bool:
+        """Note that an item is left out; whether it may be, as that is committed."""
         is_copy, budget = verdict.kind == "duplicate", self._settings.quarantine
         stays = is_copy and self._settings.on_duplicate == "report"
         left_out = LeftOut(verdict, "report" if stays else "drop" if is_copy else "same")
@@ -271,8 +261,6 @@ class Deduplicator:
                 if budget and not stays:
                     left_out.item, left_out.item_type = pack(item, largest(budget))
                 await self._worker.leave_out(page.namespace, left_out)
-            except NotFound:
-                return None
             except TooLarge:
                 # It could not be restored, so it is stored.
                 self._stats.count("quarantine/too_large")

@@ -17,8 +17,8 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 from scrapy.statscollectors import StatsCollector
 
-from scrapy_simhash.crawl.connection import Figures
 from scrapy_simhash.crawl.scrapy_internals import close_crawl
+from scrapy_simhash.crawl.thread import Figures
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable
 from scrapy_simhash.index.verdict import Match, Verdict
 from scrapy_simhash.index.words import Ending

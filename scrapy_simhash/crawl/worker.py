@@ -19,8 +19,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
-from scrapy_simhash.crawl.thread import DatabaseThread, Job, is_outage
+from scrapy_simhash.crawl.thread import CrawlDatabase, DatabaseThread, Figures, Job, is_outage
 from scrapy_simhash.db.patience import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import BATCH
@@ -71,8 +70,7 @@ class Worker:
         #: The next turn of the thread, when it is, and how long its jobs are gathered.
         self._turn: Any = None
         self._turn_at = self._gathered = 0.0
-        #: What is left for the end: while the database does not show that it works, and at most.
-        self._left, self._at_most, self._is_closed = timeout, _END_TIMEOUTS * timeout, False
+        self._is_closed = False
 
     # Requests
 
@@ -91,8 +89,8 @@ class Worker:
         return cast("Verdict", await self._answer(Job("claims", namespace, document)))
 
     async def meet(self, namespace: str, document: Document) -> Verdict | None:
-        """The verdict on a document, if it is unchanged; see :meth:`Index.meet`."""
-        return cast("Verdict | None", await self._answer(Job("meet", namespace, document)))
+        """The same of a page that was not modified; None if it has to be compared with its text."""
+        return cast("Verdict | None", await self._answer(Job("claims", namespace, document)))
 
     async def leave_out(self, namespace: str, item: LeftOut) -> None:
         """Note that an item is left out; returns when that is committed."""
@@ -110,16 +108,12 @@ class Worker:
     async def flush(self) -> None:
         """Do all jobs so far, and count the claims.
 
-        Waits half of the timeout for a database that does not show that it works, and :meth:`close`
-        the rest; for one that is busy with others, up to ten times as long.
+        This and :meth:`close` each wait half of the timeout for a database that does not show that
+        it works; for one that is busy with others, up to ten times as long.
         """
-        started = time.monotonic()
         # close() reports what is wrong with the database.
         with suppress(TimeoutError):
-            await self._finish(self._thread.count, self._timeout / 2, self._at_most / 2)
-        spent = time.monotonic() - started
-        self._left -= min(spent, self._timeout / 2)
-        self._at_most -= spent
+            await self._finish(self._thread.count)
 
     async def close(self, **given: Any) -> Counter[str] | None:
         """Do all jobs so far, close the run and the database; waits as :meth:`flush` says.
@@ -131,9 +125,8 @@ class Worker:
             return None
         # The last attempt to write the outcomes.
         self._is_closed, self._error, started = True, None, time.monotonic()
-        work = partial(self._thread.close, given, self._waiting)
         try:
-            return await self._finish(work, self._left, self._at_most)
+            return await self._finish(partial(self._thread.close, given, self._waiting))
         except TimeoutError:
             self._thread.abandon()
             logger.error(  # noqa: TRY400 - the traceback is of no use
@@ -161,14 +154,21 @@ class Worker:
             # Nobody waits for it any more.
             answer.cancel()
 
-    async def _finish(self, work: Callable[[], T], timeout: float, at_most: float) -> T | None:
+    async def _finish(self, work: Callable[[], T]) -> T | None:
         """Have the thread do something when all jobs are done; None if it was never started."""
         if not (self._thread.is_started or self._waiting):
             return None
         answer: Future[T] = Future()
         self._last.append((work, answer))
         self._plan()
-        return await _wait_while_alive(answer, timeout, self.figures.liveness, at_most)
+        ends = time.monotonic() + _END_TIMEOUTS / 2 * self._timeout
+        alive, left = time.monotonic(), self._timeout / 2
+        while left > 0 and not answer.done():
+            with suppress(TimeoutError):
+                await wait(answer, left)
+            alive = max(alive, self.figures.liveness.last)
+            left = min(alive + self._timeout / 2, ends) - time.monotonic()
+        return await wait(answer, 0)
 
     # Turns of the thread
 
@@ -322,22 +322,4 @@ async def wait(future: Future[T], timeout: float | None = None) -> T:
                 timer.cancel()
     if not future.done():
         raise TimeoutError
-    return future.result()
-
-
-async def _wait_while_alive(
-    future: Future[T], timeout: float, liveness: Liveness, at_most: float
-) -> T:
-    """The result of a future, as long as the database shows within each timeout that it works.
-
-    Raises TimeoutError after `timeout` seconds without that, or after `at_most` seconds.
-    """
-    started = time.monotonic()
-    while not future.done():
-        alive = max(started, liveness.last)
-        left = min(alive + timeout, started + at_most) - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        with suppress(TimeoutError):
-            await wait(future, left)
     return future.result()

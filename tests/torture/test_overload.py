@@ -22,8 +22,8 @@ from sqlalchemy import Engine, event
 from sqlalchemy.engine import URL
 from torture.rows import Row
 
-from scrapy_simhash.crawl.connection import CrawlDatabase
 from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.thread import CrawlDatabase
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import secret_of
