@@ -23,7 +23,6 @@ from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.patience import Liveness
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, NamespaceGone
 from scrapy_simhash.index import upkeep
 from scrapy_simhash.index.index import Index
@@ -46,20 +45,6 @@ _PROBE_PAUSE = 0.5
 _PROBE_PAUSE_UNUSABLE = 30.0
 
 
-@dataclass(slots=True)
-class Figures:
-    """What has been done; written by the database thread, read by any."""
-
-    batches: int = 0
-    seconds: float = 0.0
-    seconds_max: float = 0.0
-    run: int | None = None
-    secret: bytes | None = field(default=None, repr=False)
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)  # by the name of a stat
-    liveness: Liveness = field(default_factory=Liveness)
-
-
 class CrawlDatabase:
     """An open database with its run; `who` is for :meth:`Run.open`.
 
@@ -70,14 +55,7 @@ class CrawlDatabase:
     def __init__(self, settings: Settings, liveness: Liveness, *, reset: bool, **who: str) -> None:
         self._settings, self._reset = settings, reset
         self._indexes: dict[str, Index] = {}
-        self._database = database = Database(
-            settings.locate_database(make_folder=True),
-            options=settings.engine_options,
-            # Its own error comes before those who wait give up.
-            timeout=0.8 * settings.timeout,
-            liveness=liveness,
-            secret=settings.secret,
-        )
+        self._database = database = settings.open_database(liveness)
         try:
             self.run = Run.open(database, **who, on_crash=settings.on_crash)
         except BaseException:
@@ -122,9 +100,12 @@ class CrawlDatabase:
             with suppress(NamespaceGone):
                 self._database.transact(partial(lock, namespace=index.id))
 
-    def count(self, figures: Figures) -> None:
-        """Count what this run has done, and what its namespaces hold."""
-        figures.sizes = {namespace: len(index) for namespace, index in self._indexes.items()}
+    def sizes(self) -> dict[str, int]:
+        """How many claims the namespaces of this crawl have."""
+        return {namespace: len(index) for namespace, index in self._indexes.items()}
+
+    def counts(self) -> Counter[str]:
+        """What this run has done, by the name of a stat."""
         counts = Counter[str]()
         for index in self._indexes.values():
             counts.update(index.lookup.counts)
@@ -134,7 +115,7 @@ class CrawlDatabase:
         count = select(func.count()).select_from(schema.sightings).where(*orphans)
         counts["orphans"] = self._database.read(lambda connection: connection.scalar(count)) or 0
         counts["claims/recovered"] = self.run.recovery.claims
-        figures.counts = counts
+        return counts
 
     def close_run(self, *, settled: bool, gone: Collection[int] = (), **more: Any) -> Counter[str]:
         """Close the run, and find what is missing or gone; returns how many of each.
@@ -181,15 +162,21 @@ class DatabaseThread:
     def __init__(
         self,
         connect: Callable[[Liveness], CrawlDatabase],
-        figures: Figures,
         note: Callable[[IndexUnavailable | None], None],
     ) -> None:
-        self._connect, self._figures, self._note = connect, figures, note
+        self._connect, self._note = connect, note
         self._tasks: SimpleQueue[tuple[Callable[[], Any], Callable[[Any], None]]] = SimpleQueue()
         self._database: CrawlDatabase | None = None
         self._error: IndexUnavailable | None = None
         self._is_untidy = self._has_beaten = self._is_over = self._has_failed = False
         self.is_started = False
+        #: What has been done, and what is known of the database; any thread may read it.
+        self.batches, self.seconds, self.seconds_max = 0, 0.0, 0.0
+        self.run: int | None = None
+        self.secret: bytes | None = None
+        self.sizes: Mapping[str, int] = {}
+        self.counts: Mapping[str, int] = {}
+        self.liveness = Liveness()
 
     def put(self, work: Callable[[], T], done: Callable[[T | IndexUnavailable], None]) -> None:
         """Run a function in the thread; `done` gets its result, or an error, on the event loop."""
@@ -254,10 +241,10 @@ class DatabaseThread:
         self._beat(is_quiet=before is not None)
         answers = [self._error] * len(jobs) if self._error else self._do(jobs)
         if self._error is None:
-            seconds, figures = time.monotonic() - started, self._figures
-            figures.batches += 1
-            figures.seconds += seconds
-            figures.seconds_max = max(figures.seconds_max, seconds)
+            seconds = time.monotonic() - started
+            self.batches += 1
+            self.seconds += seconds
+            self.seconds_max = max(self.seconds_max, seconds)
             self._is_untidy = self._has_beaten = True
         return answers
 
@@ -281,21 +268,20 @@ class DatabaseThread:
         for job in jobs:
             given[job.method].append(job.argument)
         verdicts = iter(database.index(namespace).execute(**given))
-        self._figures.liveness.note()
+        self.liveness.note()
         return [next(verdicts) if job.method == "claims" else None for job in jobs]
 
     def _open(self) -> CrawlDatabase:
         """The database, opened on first use."""
-        figures = self._figures
         if self._database is None:
             try:
-                self._database = self._connect(figures.liveness)
+                self._database = self._connect(self.liveness)
             except (IndexUnavailable, IndexMismatch):
                 raise
             except Exception as error:  # noqa: BLE001 - such as a missing driver, a wrong option
                 raise IndexUnusable(f"the database can't be opened: {error}") from None
-            figures.secret = self._database.secret
-            figures.run = self._database.run.id
+            self.secret = self._database.secret
+            self.run = self._database.run.id
         self._database.check_place()
         return self._database
 
@@ -304,7 +290,7 @@ class DatabaseThread:
         if is_outage(error):
             self._error = error
             return True
-        self._figures.liveness.note()
+        self.liveness.note()
         return False
 
     @contextmanager
@@ -335,7 +321,7 @@ class DatabaseThread:
             self._beat()
         if self._database is not None:
             with suppress(Exception):
-                self._database.count(self._figures)
+                self.sizes, self.counts = self._database.sizes(), self._database.counts()
 
     def close(
         self, given: Mapping[str, Any], unwritten: Mapping[str, Sized]

@@ -108,7 +108,7 @@ class Batches(Pipeline):
 
 @deferred_f_from_coro_f
 async def test_a_pipeline_that_waits_for_more_items_ends(settings, urls, monkeypatch, caplog):
-    monkeypatch.setattr("scrapy_simhash.crawl.claims.STALLED", 0.5)
+    monkeypatch.setattr("scrapy_simhash.crawl.deduplicator.STALLED", 0.5)
     batching = settings | pipelines(Batches) | {"CONCURRENT_REQUESTS": 16}
     done = await asyncio.wait_for(crawl(PageSpider, batching, urls), 30)
     assert sorted(set(groups(done.crawler.pipeline.stored))) == EVERY

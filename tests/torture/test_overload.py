@@ -72,7 +72,7 @@ class Writer:
         await self._worker.flush()
         closed = await self._worker.close(settled=True, reason="finished")
         self._outcome.unclosed += closed is None
-        self._outcome.waited += self._worker.figures.liveness.waited
+        self._outcome.waited += self._worker.thread.liveness.waited
 
     async def _item(self, group: int, shared: Document) -> None:
         async with self._slots:
