@@ -11,9 +11,9 @@ from typing import Any
 
 from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.decide import decide
+from scrapy_simhash.index.queries import Sighting
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.seen import Seen, Visits
-from scrapy_simhash.index.sightings import Sighting
 from scrapy_simhash.index.verdict import ClaimRow, Match, Verdict
 from scrapy_simhash.index.visits import came_of, packed_numbers
 from scrapy_simhash.item.facts import Facts
@@ -111,8 +111,9 @@ class Namespace:
         verdicts = decide(
             rows,
             facts,
-            [[self.match(row, claim) for claim in self.claims.values()] for row in rows],
-            lambda number, claimed: [self.match(rows[number], one) for one in claimed.values()],
+            lambda number, claimed: [
+                self.match(rows[number], one) for one in (*self.claims.values(), *claimed.values())
+            ],
             rule=self.rule,
             seen=seen,
         )

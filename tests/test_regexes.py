@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(
 # dialects of tables.
 OTHERS = {
     "scrapy_simhash.feed.csv_file",
-    "scrapy_simhash.item.state_values",
+    "scrapy_simhash.item.names",
 }
 DIALECTS = (
     Dialect(),

@@ -20,15 +20,15 @@ def _nothing(*_: Any) -> tuple[()]:
 PARTS: dict[str, tuple[str, Any]] = {
     "state in fields": ("item.names:state_of", lambda name: None),
     "state in texts": ("item.state:_without", lambda text, *_: text),
-    "ids": ("item.content:_FieldReader.drop_ids_of", _nothing),
-    "links": ("item.content:links_elsewhere", lambda *_: set[str]()),
+    "ids": ("item.fields:FieldReader.drop_ids_of", _nothing),
+    "links": ("item.fields:links_elsewhere", lambda *_: set[str]()),
     "files": ("item.folding:file_of", lambda *_: ""),
     "rows": ("text.page_facts:PageFacts.rows", {}),
     "times": ("text.page_facts:_time", lambda *_: ""),
     "price alone": ("text.page_facts:_price", lambda *_: dict[str, str]()),
     "json-ld": ("text.page_facts:_json_properties", _nothing),
     "microdata": ("text.page_facts:_microdata", _nothing),
-    "site names": ("text.titles:_without_site", lambda title, domain: title),
+    "site names": ("text.markup:_without_site", lambda title, domain: title),
     "rest of the page": ("index.decide:REST", 0.0),
     "shared texts": ("index.decide:sharing_sites", lambda *_: frozenset()),
 }

@@ -18,9 +18,9 @@ from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.feed.documents import PageReader
 from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.index.batch import document_row
+from scrapy_simhash.index.comparing import changes_of
 from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.rule import Rule, fingerprint_distance
-from scrapy_simhash.index.similarity_cache import changes_of
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match
 from scrapy_simhash.index.words import difference_in_words
 from scrapy_simhash.item.urls import same_site
@@ -135,7 +135,7 @@ def _verdict(
     changes = partial(changes_of, new.text or "", old.text or "")
     match = Match(rows[0], fingerprint_distance(*rows), similarity, changes=changes)
     facts = [document.facts for document in documents]
-    verdict = decide(rows, facts, [(), [match]], lambda *_: (), rule=rule)[1]
+    verdict = decide(rows, facts, lambda number, _: [match] * number, rule=rule)[1]
     if verdict.differs is not None:
         return f"different items: {difference_in_words(verdict.differs)}"
     return "different" if verdict.kind == "unique" else "near-duplicates"

@@ -23,11 +23,16 @@ from scrapy_simhash.crawl.checks import Fields, UnusedFieldCheck
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.durable import open_new
-from scrapy_simhash.feed.compression import format_of
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader, PageReader
-from scrapy_simhash.feed.encodings import NAME_IT, text_encoding
 from scrapy_simhash.feed.files import find_files, identity_of, is_table, open_source
-from scrapy_simhash.feed.source import FeedError, RecordError, Source
+from scrapy_simhash.feed.source import (
+    NAME_IT,
+    FeedError,
+    RecordError,
+    Source,
+    format_of,
+    text_encoding,
+)
 from scrapy_simhash.feed.warc import WarcFile
 from scrapy_simhash.index.words import field_label, kept_in_words
 from scrapy_simhash.item.irrelevant import has_meaning

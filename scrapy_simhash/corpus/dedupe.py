@@ -20,10 +20,9 @@ from scrapy_simhash.corpus.near import Explainer, Near
 from scrapy_simhash.corpus.sketches import EMPTY, NOTHING, UNREADABLE, Sketches, SketchStore
 from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import new_file
-from scrapy_simhash.feed.compression import format_of
 from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.feed.files import write_table
-from scrapy_simhash.feed.source import FeedError, Output, Source, chosen
+from scrapy_simhash.feed.source import FeedError, Output, Source, chosen, format_of
 from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.item.irrelevant import FieldAdvice
 

@@ -9,29 +9,32 @@ another thing of the same site has the text too.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash import native
 from scrapy_simhash.corpus.candidates import Candidates, KeptByKey
-from scrapy_simhash.corpus.copies import CorpusCopies
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.index.decide import decide, nearest, sharing_sites
 from scrapy_simhash.index.rule import compare
 from scrapy_simhash.index.verdict import ClaimRow, Match
 from scrapy_simhash.index.visits import may_be_one_site
-from scrapy_simhash.item.urls import site
+from scrapy_simhash.item.urls import same_site, site
 from scrapy_simhash.simhash.measure import hamming
 
 #: The number of documents whose pairs are compared in one call of the core.
 STEP = 4096
 _CACHED_ROWS = 1 << 14
+# Copies of one document and site that the next one is compared with.
+_COPIES = 4
+#: The slots and keys of a document that many share.
+Keys = Sequence[tuple[int, int]]
 #: A document, and the similarity of its text if that is known.
 Similar = tuple[int, float | None]
 # What two documents have in common, and whether one is surely a copy, if that is not known.
@@ -81,6 +84,37 @@ def decide_corpus(
     return _Greedy(sketches, plan, order, reference).decide(advance)
 
 
+class _Copies:
+    """Copies of documents of other sites that have facts: they may turn out to be none.
+
+    Attributes:
+        known: of each document, by their sites, the copies with their keys.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[int, dict[str, dict[int, Keys]]] = {}
+
+    def add(self, mine: ClaimRow, original: ClaimRow, keys: Keys) -> None:
+        """Note a copy, if it is such a one."""
+        if mine.facts and mine.url and original.url and not same_site(mine.url, original.url):
+            of_sites = self.known.setdefault(original.id, {})
+            of_sites.setdefault(site(mine.url), {})[mine.id] = keys
+
+    def some(self, original: int, url: str) -> list[int]:
+        """Some copies of a document that are of the site of a URL."""
+        of_sites = self.known.get(original)
+        return list(islice(of_sites.get(site(url), ()), _COPIES)) if of_sites else []
+
+    def take(self, original: ClaimRow, shared: Collection[str]) -> list[tuple[int, Keys]]:
+        """Remove and return the copies of a document where it, or they, are of one of the sites."""
+        of_sites = self.known.pop(original.id, {})
+        is_shared = site(original.url) in shared
+        left = {name: of for name, of in of_sites.items() if not (is_shared or name in shared)}
+        if left:
+            self.known[original.id] = left
+        return sorted(pair for name in of_sites.keys() - left for pair in of_sites[name].items())
+
+
 class _Greedy:
     """Decides on one document after another, each given by its place in the order."""
 
@@ -100,7 +134,7 @@ class _Greedy:
         self._by_key = KeptByKey(sketches, plan)
         # The latest kept version of each listed item, by its identity.
         self._latest: dict[int, int] = {}
-        self._copies = CorpusCopies()
+        self._copies = _Copies()
         self._row = lru_cache(_CACHED_ROWS)(lambda place: sketches.row(int(numbers[place]), place))
 
     def decide(self, advance: Callable[[int], None]) -> Decisions:
@@ -193,7 +227,7 @@ class _Greedy:
         if not matches:
             return None
         facts, rule = self._sketches.facts(row), self._plan.rule
-        (verdict,) = decide([row], [facts], [matches], _none_in_flight, rule=rule)
+        (verdict,) = decide([row], [facts], lambda *_: matches, rule=rule)
         if (match := verdict.match) is None:
             return None
         differs = self._reasons.setdefault(verdict.differs or "", len(self._reasons))
@@ -272,7 +306,7 @@ class _Greedy:
             row,
             self._row(other),
             self._plan.scheme.bits,
-            jaccard=lambda: (jaccard, False),
+            jaccard=jaccard,
             changes=partial(self._sketches.changes, *numbers) if has_texts else None,
             copies=tuple(map(self._row, self._copies.some(other, row.url))),
         )
@@ -281,8 +315,3 @@ class _Greedy:
         self._by_key.add(keys, place)
         if self._candidates.listed[place]:
             self._latest[self._row(place).identity] = place
-
-
-def _none_in_flight(_number: int, _claimed: Mapping[int, ClaimRow]) -> Sequence[Match]:
-    """No in-flight duplicates: documents come one at a time."""
-    return ()

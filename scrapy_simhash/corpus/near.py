@@ -110,9 +110,7 @@ class Explainer:
             similarity = float(self.decisions.similarities[number])
             known = None if np.isnan(similarity) else similarity
             changes = partial(self.sketches.changes, *pair)
-            match = compare(
-                row, other, self.plan.scheme.bits, jaccard=lambda: (known, False), changes=changes
-            )
+            match = compare(row, other, self.plan.scheme.bits, jaccard=known, changes=changes)
             is_only = difference(row, Facts.unpack(row.facts or b""), match, self.plan.rule) is None
         later, earlier = max(pair), min(pair)
         urls = self.sketches.url(later), self.sketches.url(earlier)

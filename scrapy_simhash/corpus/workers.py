@@ -18,9 +18,8 @@ from typing import Any
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.quality import Criterion
 from scrapy_simhash.corpus.sketches import EMPTY, MOST_PROBLEMS, UNREADABLE, Part, make_part
-from scrapy_simhash.feed.compression import is_compressed
 from scrapy_simhash.feed.documents import ItemReader, PageReader
-from scrapy_simhash.feed.source import FeedRecord, RecordError, Source
+from scrapy_simhash.feed.source import FeedRecord, RecordError, Source, is_compressed
 
 logger = logging.getLogger(__name__)
 

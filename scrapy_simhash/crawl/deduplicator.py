@@ -33,9 +33,9 @@ from scrapy_simhash.crawl.start import CrawlStart, database_of, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem, Repeats
 from scrapy_simhash.crawl.tracking import STALLED, Page, TrackedItem, Tracker
 from scrapy_simhash.crawl.worker import Worker, resolve, wait
-from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.verdict import Document, LeftOut, Match, Verdict
 from scrapy_simhash.index.words import Ending
+from scrapy_simhash.index.writer import largest
 from scrapy_simhash.item.keys import UNIDENTIFIED
 from scrapy_simhash.signals import item_change, near_duplicate
 from scrapy_simhash.text.packed import TooLarge

@@ -19,16 +19,16 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.content import ItemContent, PageNames, digest_on, key_on, read_item
+from scrapy_simhash.item.content import ItemContent, digest_on, key_on, read_item
 from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.fields import PageNames
 from scrapy_simhash.item.keys import UNIDENTIFIED
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.urls import is_page_url, site
 from scrapy_simhash.item.values import short
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
-from scrapy_simhash.text.item_markup import MarkupReader
 from scrapy_simhash.text.packed import pack_text
-from scrapy_simhash.text.page import without_site_lines
+from scrapy_simhash.text.page import MarkupReader, without_site_lines
 
 #: Why something is not compared.
 Reason = Literal[NoText, "disabled", "error_page", "too_short", "unreadable"]

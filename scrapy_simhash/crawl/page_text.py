@@ -22,8 +22,8 @@ from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.shingles import shingle_sets, shingles
 from scrapy_simhash.item.content import read_facts
 from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.fields import MIN_PROSE
 from scrapy_simhash.item.names import TITLES
-from scrapy_simhash.item.prose import MIN_PROSE
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.simhash.measure import common
 from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html

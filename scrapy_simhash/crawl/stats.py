@@ -23,7 +23,7 @@ from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable
 from scrapy_simhash.index.verdict import Match, Verdict
 from scrapy_simhash.index.words import Ending
 from scrapy_simhash.item.facts import OTHERS
-from scrapy_simhash.item.prose import MIN_PROSE
+from scrapy_simhash.item.fields import MIN_PROSE
 from scrapy_simhash.item.urls import UrlParts, same_site
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 from scrapy_simhash.visible import shortened

@@ -26,8 +26,8 @@ from scrapy_simhash.db.patience import Liveness
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, NamespaceGone
 from scrapy_simhash.index import upkeep
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.invalidated import is_orphan
 from scrapy_simhash.index.missing import find_missing
+from scrapy_simhash.index.queries import is_orphan
 from scrapy_simhash.index.recovery import HEARTBEAT
 from scrapy_simhash.index.runs import Run, is_complete
 

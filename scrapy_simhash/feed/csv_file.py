@@ -11,8 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from scrapy_simhash.feed.compression import compressing, format_of
-from scrapy_simhash.feed.encodings import TextFile
 from scrapy_simhash.feed.json_file import to_json
 from scrapy_simhash.feed.source import (
     MOST_BYTES,
@@ -22,7 +20,10 @@ from scrapy_simhash.feed.source import (
     FeedRecord,
     Output,
     RecordError,
+    TextFile,
     chosen,
+    compressing,
+    format_of,
 )
 from scrapy_simhash.visible import plural, shortened
 

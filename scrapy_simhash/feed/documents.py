@@ -10,33 +10,33 @@ from typing import Any
 from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
-from scrapy_simhash.item.declared import is_canonical, published_first
-from scrapy_simhash.item.digest import digest_of
+from scrapy_simhash.item.content import (
+    ItemContent,
+    digest_of,
+    digest_on,
+    is_canonical,
+    published_first,
+    read_facts,
+    read_item,
+)
 from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.fields import FEW_SPACES, GLANCE, LOOK, MIN_PROSE, SHORT
 from scrapy_simhash.item.folding import is_encoded, is_markup
 from scrapy_simhash.item.names import Name, name_of
-from scrapy_simhash.item.prose import GLANCE, LOOK, MIN_PROSE
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.urls import is_url, own_url
-from scrapy_simhash.item.values import flat, read_fields
+from scrapy_simhash.item.values import read_fields
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, longest_text, sketch_all
 from scrapy_simhash.simhash.shingles import Shingles
 from scrapy_simhash.text.density import density
-from scrapy_simhash.text.html import decode, is_too_complex, is_too_large, parse_html
-from scrapy_simhash.text.item_markup import MarkupReader
-from scrapy_simhash.text.page import Extractor, read_page
+from scrapy_simhash.text.html import parse_within_limits
+from scrapy_simhash.text.page import Extractor, MarkupReader, read_page
 from scrapy_simhash.text.page_facts import page_facts
 
 # The time of the crawl is unknown, so no value of an item is taken for it.
 _NO_CRAWL: Any = {"since": math.inf, "now": -math.inf}
 
 _NO_FACTS = Facts()
-
-# Characters of a value that may be a date or a short one with tags, as in `item.content`.
-_SHORT = 64
-# Spaces of a value of one meaning, as there.
-_FEW_SPACES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,14 +172,13 @@ class ItemReader:
 
         None if that text may be anything but prose.
         """
-        read = read_fields(item)
-        everything, inside = flat(read.tree), f"{name.text}."
+        (everything, unread), inside = read_fields(item), f"{name.text}."
         value = everything.get(name.text)
-        if type(value) is not str or not _SHORT < len(value) <= LOOK or read.unread:
+        if type(value) is not str or not SHORT < len(value) <= LOOK or unread:
             return None
         if is_url(name, value) or any(other.startswith(inside) for other in everything):
             return None
-        if len(value) < GLANCE and value.count(" ") > _FEW_SPACES:
+        if len(value) < GLANCE and value.count(" ") > FEW_SPACES:
             value = without_state(value)
         text = value.strip()
         if text[:1] in {"", "{", "["} or is_markup(value) or is_encoded(text):
@@ -197,7 +196,7 @@ class ItemReader:
             has_page_url=False,
             is_empty=False,
             published=published_first(everything) if "published" in marks else None,
-            canonical="canonical" in marks and is_canonical(everything, (page, url)),
+            canonical="canonical" in marks and is_canonical(everything, page, url),
         )
 
     def _read(self, item: Mapping[str, Any], ignore: Sequence[str]) -> tuple[str, ItemContent]:
@@ -272,11 +271,8 @@ class PageReader:
         """The main text, the facts and the page sketch."""
         if page.html is None:
             return page.text or "", Facts(), None
-        if is_too_large(page.html):
-            return None
-        text = decode(page.html)
-        root = None if is_too_complex(text, is_parsed=False) else parse_html(text)
-        if root is None or not isinstance(root.tag, str):
+        root = parse_within_limits(page.html)
+        if root is None:
             return None
         says = read_page(root, self.extractor, most=most, secret=self.secret)
         if says is None or not says.is_representative:

@@ -9,11 +9,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from scrapy_simhash.feed.compression import format_of
 from scrapy_simhash.feed.csv_file import DELIMITERS, CsvFile, write_csv
 from scrapy_simhash.feed.json_file import ARRAY, JSON_LINES, json_file, write_json
 from scrapy_simhash.feed.parquet import PARQUET, ParquetTable, write_parquet
-from scrapy_simhash.feed.source import FeedError, Output, Source
+from scrapy_simhash.feed.source import FeedError, Output, Source, format_of
 from scrapy_simhash.feed.warc import ARCHIVES, WarcFile
 
 Rows = Callable[[], Iterable[Mapping[str, Any]]]

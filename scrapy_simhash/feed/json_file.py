@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scrapy_simhash.feed.compression import compressing, format_of, open_unpacked
-from scrapy_simhash.feed.encodings import TextFile
 from scrapy_simhash.feed.source import (
     CHUNK_BYTES,
     MOST_BYTES,
@@ -21,7 +19,11 @@ from scrapy_simhash.feed.source import (
     FeedRecord,
     Output,
     RecordError,
+    TextFile,
     chosen,
+    compressing,
+    format_of,
+    open_unpacked,
 )
 
 #: Suffixes of JSON Lines, and that of arrays.

@@ -11,13 +11,13 @@ from itertools import chain, pairwise
 from os import SEEK_END
 from typing import Any, BinaryIO, NamedTuple
 
-from scrapy_simhash.feed.compression import format_of
 from scrapy_simhash.feed.source import (
     MOST_BYTES,
     FeedError,
     FeedRecord,
     Output,
     Source,
+    format_of,
     optional,
 )
 from scrapy_simhash.text.html import decode

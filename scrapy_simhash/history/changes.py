@@ -18,7 +18,7 @@ from scrapy_simhash.history.decisions import read_contents
 from scrapy_simhash.history.record import NOTHING, Record, differing_values
 from scrapy_simhash.history.selection import Selection
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.index.invalidated import is_dead
+from scrapy_simhash.index.queries import is_dead
 from scrapy_simhash.index.seen import ABSENT, RELEASED
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.keys import item_url

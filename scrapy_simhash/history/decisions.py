@@ -25,7 +25,7 @@ from scrapy_simhash.history import sql
 from scrapy_simhash.history.record import NOTHING, Content, Record
 from scrapy_simhash.history.selection import Selection
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.index.invalidated import is_orphan
+from scrapy_simhash.index.queries import is_orphan
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.index.words import KEPT, status_of
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at

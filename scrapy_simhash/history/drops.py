@@ -17,7 +17,7 @@ from scrapy_simhash.history.namespaces import read_runs
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.selection import EVERYTHING, Selection
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.index.invalidated import is_orphan
+from scrapy_simhash.index.queries import is_orphan
 from scrapy_simhash.item.keys import item_url
 
 # Items read at once: each may be large.

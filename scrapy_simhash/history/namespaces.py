@@ -15,7 +15,7 @@ from scrapy_simhash.db.values import State
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.index.invalidated import invalidated_count, is_orphan
+from scrapy_simhash.index.queries import invalidated_count, is_orphan
 
 
 class RunRow(NamedTuple):

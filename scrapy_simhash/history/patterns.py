@@ -13,7 +13,7 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.selection import Selection
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.index.invalidated import is_orphan
+from scrapy_simhash.index.queries import is_orphan
 from scrapy_simhash.index.seen import ABSENT, RELEASED
 from scrapy_simhash.item.urls import UrlParts
 from scrapy_simhash.visible import plural

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, FromClause, and_, exists, func, or_, selec
 from scrapy_simhash.db import schema
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.index.invalidated import is_dead
+from scrapy_simhash.index.queries import is_dead
 from scrapy_simhash.item.urls import host_of
 from scrapy_simhash.visible import format_time, iso_time, plural, shortened
 

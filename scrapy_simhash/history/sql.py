@@ -11,7 +11,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import RESTORED
-from scrapy_simhash.index.invalidated import is_valid
+from scrapy_simhash.index.queries import is_valid
 
 
 class NamespaceRow(NamedTuple):

@@ -5,7 +5,7 @@ Pure arithmetic: fingerprints, keys, rows, and which documents of the batch are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple, cast
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scrapy_simhash.db.values import ComparedBy, storable
 from scrapy_simhash.features.shingles import minhash
 from scrapy_simhash.features.tokens import tokens
-from scrapy_simhash.index.verdict import ClaimRow, Document
+from scrapy_simhash.index.verdict import ClaimRow, Document, Sighting
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.plan import Blocks
@@ -49,12 +49,15 @@ class Batch:
     asker: NDArray[np.intp]
     #: What is stored if they are claimed.
     rows: Sequence[ClaimRow]
+    #: By numbers what documents are unchanged from, whatever their texts: these have no keys.
+    known: Mapping[int, Sighting]
     #: Distance and number of each earlier document of the batch within the limit.
     in_batch: Sequence[Sequence[tuple[int, int]]]
 
 
 def make_batch(
     documents: Sequence[Document],
+    known: Mapping[int, Sighting],
     claimant: ClaimRow,
     keys: Bands | Blocks,
     *,
@@ -62,27 +65,31 @@ def make_batch(
     width: int,
     limit: int,
 ) -> Batch:
-    """Prepare documents that have a fingerprint: at most 64, as each is compared with each.
+    """Prepare documents: at most 64, as each is compared with each.
 
-    `claimant` is a row with what all claims of the batch have in common. `flips` are, for each
-    slot, the masks that turn a key into the keys to look up (by XOR), `width` is that of a
-    fingerprint in bytes, and two documents of the batch are compared if their distance is at most
-    `limit`.
+    All but those in `known`, see :class:`Batch`, have a fingerprint. `claimant` is a row with what
+    all claims of the batch have in common. `flips` are, for each slot, the masks that turn a key
+    into the keys to look up (by XOR), `width` is that of a fingerprint in bytes, and two documents
+    of the batch are compared if their distance is at most `limit`.
     """
-    stored = [keys_of(document, keys) for document in documents]
-    rows = [document_row(document, claimant, width) for document in documents]
-    if keys.needs_shingles:
-        # The keys of bands can't be computed from the fingerprint, and are stored in the row.
-        rows = [
-            row if document.exact else row._replace(packed_keys=pack_keys(its_keys[: keys.slots]))
-            for row, document, its_keys in zip(rows, documents, stored, strict=True)
-        ]
+    stored: list[list[KeyRow]] = []
+    rows: list[ClaimRow] = []
+    for number, document in enumerate(documents):
+        if before := known.get(number):
+            its_keys, row = [], _known_row(document, before, claimant, width)
+        else:
+            its_keys, row = keys_of(document, keys), document_row(document, claimant, width)
+            if keys.needs_shingles and not document.exact:
+                # The keys of bands can't be computed from the fingerprint.
+                row = row._replace(packed_keys=pack_keys(its_keys[: keys.slots]))
+        stored.append(its_keys)
+        rows.append(row)
     packed = b"".join(row.fingerprint for row in rows)
     fingerprints = np.frombuffer(packed, np.uint8).reshape(-1, width)
     asked, asker = _probes(stored, flips)
     has_keys = [bool(keys) for keys in stored]
     in_batch = _in_batch(fingerprints, [row.digest for row in rows], limit, has_keys)
-    return Batch(documents, fingerprints, stored, asked, asker, rows, in_batch)
+    return Batch(documents, fingerprints, stored, asked, asker, rows, known, in_batch)
 
 
 def keys_of(document: Document, keys: Bands | Blocks) -> list[KeyRow]:
@@ -121,6 +128,22 @@ def document_row(document: Document, claimant: ClaimRow, width: int) -> ClaimRow
         minhash=None if shingles is None or not shingles.size else minhash(shingles),
         page_sketch=document.page_sketch,
         text_digest=text_digest_of(document),
+    )
+
+
+def _known_row(document: Document, before: Sighting, claimant: ClaimRow, width: int) -> ClaimRow:
+    """The row of a document that shows what was shown before."""
+    return claimant._replace(
+        identity=before.identity,
+        listing=document.listing,
+        alone=document.alone,
+        compared_by=before.compared_by,
+        fingerprint=bytes(width),
+        key=storable(document.key),
+        url=storable(document.url),
+        digest=before.digest,
+        facts=before.facts,
+        text_digest=before.text_digest,
     )
 
 
@@ -192,7 +215,7 @@ def _in_batch(
     Those without keys are compared with none.
     """
     in_batch: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
-    if len(fingerprints) < 2:
+    if sum(has_keys) < 2:
         return in_batch
     distances = hamming(fingerprints[:, None, :], fingerprints[None, :, :])
     near = distances <= limit

@@ -46,20 +46,21 @@ class BatchCandidates:
     copies: Mapping[int, Sequence[ClaimRow]] = field(default_factory=dict)
 
     @cached_property
-    def compared(self) -> dict[tuple[int, int], int | None]:
-        """The pairs to compare, each with its distance if it is known.
+    def compared(self) -> list[dict[int, int | None]]:
+        """For each document the claims to compare it with, with their distances if known.
 
         Those within the limit, equal items, which may be on pages with other texts, and what each
         identity was shown, even if no key leads to it.
         """
         near = self.pairs[(self.pairs["distance"] <= self.limit) | self.pairs["may_be_equal"]]
-        pairs: dict[tuple[int, int], int | None] = {
-            (number, claim): distance for number, claim, distance, _ in near.tolist()
-        }
+        compared: list[dict[int, int | None]] = [{} for _ in self.batch.rows]
+        for number, claim, distance, _ in near.tolist():
+            compared[number][claim] = distance
         for number, row in enumerate(self.batch.rows):
-            for claim in self.shown.get(row.identity, ()):
-                pairs.setdefault((number, claim), None)
-        return pairs
+            if number not in self.batch.known:
+                for claim in self.shown.get(row.identity, ()):
+                    compared[number].setdefault(claim, None)
+        return compared
 
     def family_keys(self, number: int, row: ClaimRow, slots: int) -> list[int]:
         """The keys of a document beside its bands, if some of these are hot; see `family_keys`."""
@@ -79,22 +80,16 @@ class BatchCandidates:
         return shown
 
 
-def with_texts(
-    pairs: Mapping[tuple[int, int], int | None],
-    claims: Mapping[int, ClaimRow],
-    rows: Sequence[ClaimRow],
-) -> set[int]:
+def with_texts(candidates: BatchCandidates) -> set[int]:
     """The claims whose texts are read: of each document the nearest, as far as it is allowed."""
-    of_documents: defaultdict[int, list[tuple[bool, int, int]]] = defaultdict(list)
-    for (number, claim), distance in pairs.items():
-        if claim in claims:
-            # Those with the same facts first: others are no copies, whatever their texts.
-            has_others = claims[claim].facts != rows[number].facts
-            of_documents[number].append((has_others, 0 if distance is None else distance, claim))
-    wanted: set[int] = set()
-    left = WORDS
-    for number, others in of_documents.items():
-        row = rows[number]
+    claims, wanted, left = candidates.rows, set[int](), WORDS
+    for row, compared in zip(candidates.batch.rows, candidates.compared, strict=True):
+        # Those with the same facts first: others are no copies, whatever their texts.
+        others = [
+            (claims[claim].facts != row.facts, distance or 0, claim)
+            for claim, distance in compared.items()
+            if claim in claims
+        ]
         nearest = (claim for *_, claim in sorted(others) if not are_equal(row, claims[claim]))
         for rank, claim in enumerate(islice(nearest, NEAREST)):
             left -= row.size + claims[claim].size

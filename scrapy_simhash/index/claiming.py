@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import LARGEST_ROW
-from scrapy_simhash.db.lock import Sizes, first_number, lock
+from scrapy_simhash.db.lock import first_number, lock
+from scrapy_simhash.db.statements import insert_rows
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import State, storable
 from scrapy_simhash.exceptions import IndexUnavailable, NotFound
@@ -22,37 +24,29 @@ from scrapy_simhash.index.batch import (
     packed_text,
     statement_size,
 )
-from scrapy_simhash.index.budgets import largest
 from scrapy_simhash.index.candidates import BatchCandidates
 from scrapy_simhash.index.comparing import decide_batch, final
 from scrapy_simhash.index.lookup import Lookup
-from scrapy_simhash.index.recording import changed_fields, moved_from, sighting_row
+from scrapy_simhash.index.recording import changed_fields, sighting_row
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.seen import NO_VISITS, Seen, sighting_of
+from scrapy_simhash.index.seen import NO_VISITS, Seen
 from scrapy_simhash.index.verdict import ClaimRow, Document, LeftOut, Sighting, Verdict
-from scrapy_simhash.index.visits import came_of, match_of, packed_numbers
-from scrapy_simhash.index.writer import Writer
+from scrapy_simhash.index.visits import came_of, packed_numbers
+from scrapy_simhash.index.writer import Writer, largest
 from scrapy_simhash.text.packed import TooLarge
 
 
-class _Found(NamedTuple):
-    """What was read for the documents of a transaction, without the lock or behind it.
+class _Decided(NamedTuple):
+    """The verdicts on a batch, given what was read for it without the lock or behind it.
 
-    `known` are those that are unchanged at once, by their places among the documents, with what
-    they were; the batch has the others, at their `places`.
+    `counter` is that of the namespace when it was read. The batch has the documents at `places`:
+    all but changed ones of pages that were not modified.
     """
 
     counter: int
-    shown: Sequence[Sighting]
-    known: Mapping[int, Sighting]
     places: Sequence[int]
-    candidates: BatchCandidates | None
-
-
-class _Decided(NamedTuple):
-    """The verdicts on documents, by their places, and the sightings that they are recorded as."""
-
-    verdicts: Mapping[int, Verdict]
+    candidates: BatchCandidates
+    verdicts: Sequence[Verdict]
     seen: Seen
 
 
@@ -89,7 +83,7 @@ class Work:
         self._reasons = [_reason_to_skip(document, most) for document in claims]
         pairs = zip(claims, self._reasons, strict=True)
         self._documents = [document for document, reason in pairs if not reason]
-        self._batches = dict[tuple[int, ...], Batch]()
+        self._batch: Batch | None = None
         self._largest_text = min(largest(budgets[0]), most // 2)
         # Without those of an earlier namespace of this name.
         confirmed = [verdict.claim for verdict in confirm if verdict.claim]
@@ -105,18 +99,18 @@ class Work:
 
     def do(self) -> list[Verdict | None]:
         """Do it; returns the verdicts on the documents to be claimed."""
-        lookup = self._lookup
+        database, lookup = self._database, self._lookup
+        decided = None
         try:
-            found, decided = None, _Decided({}, Seen(self._visits))
             if self._documents:
-                found = self._database.read(self._read)
+                read = database.read(self._read)
                 elsewhere = partial(lookup.read_elsewhere, visits=self._visits)
                 decided = self._decide(
-                    found,
-                    first_number(found.counter),
-                    lambda claim: self._database.read(partial(elsewhere, claim=claim)),
+                    *read,
+                    first_number(read[0]),
+                    lambda claim: database.read(partial(elsewhere, claim=claim)),
                 )
-            decided = self._run.transact(partial(self._execute, found, decided))
+            verdicts = self._run.transact(partial(self._execute, decided))
         except TooLarge as error:
             if self._reasons or self._left_out:
                 raise
@@ -125,138 +119,114 @@ class Work:
         lookup.counts["quarantine/pushed_out"] += self._evicted["items"]
         lookup.counts["quarantine/orphans_pushed_out"] += self._evicted["orphans"]
         lookup.counts["index/texts_pushed_out"] += self._evicted["texts"]
-        answers = (decided.verdicts.get(place) for place, _ in enumerate(self._documents))
+        answers = (verdicts.get(place) for place, _ in enumerate(self._documents))
         return [
             Verdict("skipped", reason=reason) if reason else next(answers)
             for reason in self._reasons
         ]
 
-    def _read(self, connection: Connection) -> _Found:
-        """Read what the documents are compared with."""
+    def _read(self, connection: Connection) -> tuple[int, Sequence[int], BatchCandidates]:
+        """Read what the documents are compared with, see :class:`_Decided`."""
         lookup, visits = self._lookup, self._visits
         identities = [identity_hash(document.key) for document in self._documents]
         counter, shown = lookup.read_identities(connection, identities, visits)
-        seen = Seen(visits, shown)
-        known = {
-            place: one
-            for place, (document, identity) in enumerate(
-                zip(self._documents, identities, strict=True)
-            )
-            if lookup.rule.known == "drop" and (one := _equal_at_once(document, seen.was(identity)))
-        }
-        places = tuple(
-            place
-            for place, document in enumerate(self._documents)
-            if place not in known and not document.downloaded_in
-        )
-        if places and places not in self._batches:
-            wanted = [self._documents[place] for place in places]
-            self._batches[places] = lookup.batch(wanted, self._claimant)
-        candidates = None
-        if places:
-            candidates = lookup.read(connection, self._batches[places], shown, visits)
-            for claim in self._confirm:
-                if row := candidates.rows.get(claim.id):
-                    candidates.rows[claim.id] = row._replace(state=State.CONFIRMED)
-        return _Found(counter, shown, known, places, candidates)
+        seen, known = Seen(visits, shown), dict[int, Sighting]()
+        places: list[int] = []
+        for place, document in enumerate(self._documents):
+            was = seen.was(identities[place]) if lookup.rule.known == "drop" else ()
+            if before := _equal_at_once(document, was):
+                known[len(places)] = before
+            if before or not document.downloaded_in:
+                places.append(place)
+        if self._batch is None or self._batch.known.keys() != known.keys():
+            documents = [self._documents[place] for place in places]
+            self._batch = lookup.batch(documents, self._claimant, known)
+        candidates = lookup.read(connection, self._batch, shown, visits)
+        for claim in self._confirm:
+            if row := candidates.rows.get(claim.id):
+                candidates.rows[claim.id] = row._replace(state=State.CONFIRMED)
+        return counter, places, candidates
 
     def _decide(
-        self, found: _Found, first: int, elsewhere: Callable[[int], Sequence[Sighting]]
+        self,
+        counter: int,
+        places: Sequence[int],
+        candidates: BatchCandidates,
+        first: int,
+        elsewhere: Callable[[int], Sequence[Sighting]],
     ) -> _Decided:
         """Decide on the documents; their numbers begin with `first`."""
-        lookup, candidates = self._lookup, found.candidates
-        meeting = candidates.meeting if candidates else ()
-        seen = Seen(self._visits, found.shown, meeting, elsewhere)
-        verdicts = dict[int, Verdict]()
-        for number, (place, before) in enumerate(found.known.items(), first + len(found.places)):
-            row = _known_row(self._documents[place], self._claimant, before)._replace(id=number)
-            match = match_of(before, self._namespace)
-            verdicts[place] = Verdict("same", match, status="unchanged", row=row, before=before)
-        waiting = sorted(verdicts)
+        lookup = self._lookup
+        seen = Seen(self._visits, candidates.of_identities, candidates.meeting, elsewhere)
+        verdicts = decide_batch(lookup.rule, lookup.texts, candidates, seen, first)
+        return _Decided(counter, places, candidates, verdicts, seen)
 
-        def between(number: int) -> Iterator[Verdict]:
-            while waiting and (number == len(found.places) or waiting[0] < found.places[number]):
-                yield verdicts[waiting.pop(0)]
+    def _execute(self, decided: _Decided | None, connection: Connection) -> dict[int, Verdict]:
+        """Take the lock and do the work, given what was decided before.
 
-        if candidates:
-            decided = decide_batch(lookup, candidates, seen, first, between)
-            verdicts |= dict(zip(found.places, decided, strict=True))
-        for verdict in between(len(found.places)):
-            seen.add(sighting_of(verdict, seen, lookup.rule))
-        return _Decided(verdicts, seen)
-
-    def _execute(self, found: _Found | None, decided: _Decided, connection: Connection) -> _Decided:
-        """Take the lock and do the work, given what was decided before."""
-        lookup, count = self._lookup, len(self._documents)
-        foreseen = self._foreseen(decided)
-        held = lock(connection, self._namespace, count, foreseen)
+        Returns the verdicts by the places of the documents.
+        """
+        lookup = self._lookup
+        held = lock(connection, self._namespace, len(self._documents))
         writer = Writer(connection, self._namespace, held, self._budgets)
         writer.largest_text = self._largest_text
         writer.release(self._released, self._old, self._claimant.run)
         writer.delete(self._release, orphaned=True)
         was_made_again = writer.confirm(self._confirm)
-        if found is not None:
-            if held.counter != found.counter or self._released or was_made_again:
-                found = self._read(connection)
+        verdicts = dict[int, Verdict]()
+        if decided is not None:
+            if held.counter != decided.counter or self._released or was_made_again:
                 elsewhere = partial(lookup.read_elsewhere, connection, visits=self._visits)
-                decided = self._decide(found, writer.numbers.start, elsewhere)
-            decided = self._write(connection, writer, found, decided)
+                decided = self._decide(*self._read(connection), writer.numbers.start, elsewhere)
+            verdicts = dict(
+                zip(decided.places, self._write(connection, writer, decided), strict=True)
+            )
         writer.leave_out(self._left_out)
         writer.record()
         self._evicted = writer.evicted
-        return decided
-
-    def _foreseen(self, decided: _Decided) -> Sizes:
-        """What is stored if nobody else writes."""
-        texts = self._texts(decided).values()
-        return Sizes(
-            sum(map(_has_own_claim, decided.verdicts.values())),
-            sum(len(text) for text in texts if len(text) <= self._largest_text),
-            sum(one[-1] for one in self._left_out.values()),
-        )
+        return verdicts
 
     def _texts(self, decided: _Decided) -> dict[int, bytes]:
         """The compressed texts to store, by their numbers: those that no claim has yet."""
         texts = dict[int, bytes]()
         if not self._budgets[0]:
             return texts
-        for place, verdict in decided.verdicts.items():
+        documents = decided.candidates.batch.documents
+        for document, verdict in zip(documents, decided.verdicts, strict=True):
             number = verdict.row.id if verdict.row else 0
             is_stored = _has_own_claim(verdict) or not decided.seen.added[number].of_claim
-            if is_stored and (text := packed_text(self._documents[place])) is not None:
+            if is_stored and (text := packed_text(document)) is not None:
                 texts[number] = text
         return texts
 
     def _write(
-        self, connection: Connection, writer: Writer, found: _Found, decided: _Decided
-    ) -> _Decided:
-        """Write the claims and the sightings of the documents."""
-        verdicts, seen, claims = decided.verdicts, decided.seen, dict[int, ClaimRow]()
-        if found.candidates is not None:
-            self._lookup.counts["index/candidates"] += len(found.candidates.pairs)
-            batch = [verdicts[place] for place in found.places]
-            claims = self._write_claims(writer, found.candidates, batch)
+        self, connection: Connection, writer: Writer, decided: _Decided
+    ) -> Sequence[Verdict]:
+        """Write the claims and the sightings of the documents; returns the final verdicts."""
+        _, _, candidates, verdicts, seen = decided
+        self._lookup.counts["index/candidates"] += len(candidates.pairs)
+        claims = self._write_claims(writer, candidates, verdicts)
         writer.add_texts(self._texts(decided))
-        fields = changed_fields(connection, self._lookup, self._documents, verdicts)
-        done = {
-            place: replace(
+        documents = candidates.batch.documents
+        fields = changed_fields(connection, self._lookup, documents, verdicts)
+        done = [
+            replace(
                 verdict,
                 claim=claims.get(verdict.claim.id, verdict.claim) if verdict.claim else None,
                 match=final(verdict.match) if verdict.match else None,
-                moved_from=moved_from(verdict),
-                fields=fields.get(place, {}),
+                fields=fields.get(number, {}),
                 process=self._run.process,
             )
-            for place, verdict in verdicts.items()
-        }
-        rows = [sighting_row(one, seen, self._run.visit) for one in done.values()]
-        writer.record_sightings(rows)
-        for verdict in verdicts.values():
+            for number, verdict in enumerate(verdicts)
+        ]
+        rows = [sighting_row(one, seen, self._run.visit) for one in done]
+        insert_rows(connection, schema.sightings, rows)
+        for verdict in verdicts:
             if verdict.replaces and (match := verdict.match):
                 known = [*verdict.replaces, *came_of(match.row)]
                 writer.extend(match.row, packed_numbers(known))
         self._delete_old(writer, seen)
-        return decided._replace(verdicts=done)
+        return done
 
     def _write_claims(
         self, writer: Writer, candidates: BatchCandidates, verdicts: Sequence[Verdict]
@@ -320,21 +290,6 @@ def _equal_at_once(document: Document, was: Sequence[Sighting]) -> Sighting | No
         if one.digest == document.digest and is_of_download:
             return one
     return None
-
-
-def _known_row(document: Document, claimant: ClaimRow, before: Sighting) -> ClaimRow:
-    """The row of a document that shows what was shown before."""
-    return claimant._replace(
-        identity=before.identity,
-        listing=document.listing,
-        alone=document.alone,
-        compared_by=before.compared_by,
-        key=storable(document.key),
-        url=storable(document.url),
-        digest=before.digest,
-        facts=before.facts,
-        text_digest=before.text_digest,
-    )
 
 
 def _items(left_out: Sequence[LeftOut], namespace: int) -> dict[int, tuple[Any, ...]]:

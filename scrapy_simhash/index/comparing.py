@@ -1,58 +1,196 @@
-"""Compares the documents of a batch with the claims that were found, and with each other."""
+"""Compares the documents of a batch with the claims that were found, and with each other.
+
+Texts are compared exactly if both are at hand, otherwise by an estimate.
+"""
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scrapy_simhash.index.batch import Batch
+from scrapy_simhash.features.changes import Changes
+from scrapy_simhash.features.shingles import similarities_of
 from scrapy_simhash.index.candidates import BatchCandidates
 from scrapy_simhash.index.decide import decide, nearest
-from scrapy_simhash.index.lookup import Lookup
-from scrapy_simhash.index.rule import compare
+from scrapy_simhash.index.rule import Rule, compare
 from scrapy_simhash.index.seen import Seen
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Sighting, Verdict
+from scrapy_simhash.item.state import without_state
 from scrapy_simhash.simhash.measure import jaccards
+from scrapy_simhash.simhash.scheme import Scheme
+from scrapy_simhash.text.packed import unpack_text
+
+# Of all texts together, with their shingles: hundreds of texts.
+_MOST_BYTES = 8 << 20
+
+
+class _Kept(threading.local):
+    """What all caches keep, by cache and claim; each crawl of a process compares in one thread."""
+
+    def __init__(self) -> None:
+        #: Compressed texts, the least recently used first; shingles of those that were compared.
+        self.texts: OrderedDict[tuple[Texts, int], bytes] = OrderedDict()
+        self.shingles: dict[tuple[Texts, int], NDArray[np.uint64] | None] = {}
+        self.bytes = 0
+
+
+_kept = _Kept()
+
+
+def changes_of(new: str, old: str, *, with_state: bool = False) -> Changes:
+    """How a text differs from an earlier one; the numbers that tell its state may be left out."""
+    changes = Changes.of(new, old)
+    if with_state or not changes.touches_numbers:  # as in most copies
+        return changes
+    rest, old_rest = without_state(new), without_state(old)
+    return changes if rest is new and old_rest is old else Changes.of(rest, old_rest)
+
+
+class Texts:
+    """The texts that documents are compared with: of a namespace's claims, and of their batch.
+
+    What takes long is cached until :meth:`trim`, as a batch may be decided on twice; `note_work` is
+    called after each text that was read, and after each that was compared word by word.
+
+    Attributes:
+        in_batch: the documents of the batch, by the numbers that their claims would have.
+    """
+
+    def __init__(self, scheme: Scheme, note_work: Callable[[], None]) -> None:
+        self._scheme, self._note_work, self.bits = scheme, note_work, scheme.bits
+        self.in_batch: Mapping[int, Document] = {}
+        # By the tokens of a document and of an earlier one, or the number of a claim.
+        self._changes: dict[tuple[int, int, bool], Changes | None] = {}
+
+    def missing(self, claims: Iterable[int]) -> list[int]:
+        """The claims whose texts are not cached."""
+        return [claim for claim in claims if (self, claim) not in _kept.texts]
+
+    def add(self, texts: Mapping[int, bytes]) -> None:
+        """Add the compressed texts of claims, by the claims' numbers."""
+        for claim, packed in texts.items():
+            if len(packed) < _MOST_BYTES:
+                _kept.texts[self, claim] = packed
+                _kept.bytes += len(packed)
+
+    def trim(self) -> None:
+        """Forget what was compared, and the least recently used texts if there are too many."""
+        self._changes.clear()
+        self.in_batch = {}
+        while _kept.bytes > _MOST_BYTES:
+            claim, packed = _kept.texts.popitem(last=False)
+            shingles = _kept.shingles.pop(claim, None)
+            _kept.bytes -= len(packed) + (0 if shingles is None else shingles.nbytes)
+
+    def similarities(
+        self, document: Document, row: ClaimRow, claims: Sequence[ClaimRow]
+    ) -> list[tuple[float | None, bool]]:
+        """The Jaccard similarities of a document and claims, and whether each is an estimate.
+
+        A similarity is None if it is unknown, because the scheme has no shingles.
+        """
+        shingles = document.sketch.shingles
+        found: list[tuple[float | None, bool]] = [(None, False)] * len(claims)
+        if shingles is None or row.minhash is None:
+            return found
+        texts, sketches = dict[int, NDArray[np.uint64]](), dict[int, bytes]()
+        for place, claim in enumerate(claims):
+            if claim.minhash is not None:
+                if (stored := self._shingles_of(claim.id)) is not None:
+                    texts[place] = stored
+                else:
+                    sketches[place] = claim.minhash
+        exact = jaccards(shingles, list(texts.values()))
+        estimates = similarities_of(row.minhash, list(sketches.values()))
+        for places, values, is_estimated in ((texts, exact, False), (sketches, estimates, True)):
+            for place, similarity in zip(places, values, strict=True):
+                found[place] = similarity, is_estimated
+        return found
+
+    def changes(self, document: Document, claim: int) -> Callable[..., Changes | None] | None:
+        """See `Match.changes`."""
+        other = self.in_batch.get(claim)
+        is_stored = (self, claim) in _kept.texts if other is None else other.text is not None
+        has_texts = document.text is not None and is_stored
+        return partial(self._find_changes, document, claim) if has_texts else None
+
+    def _find_changes(
+        self, document: Document, claim: int, *, with_state: bool = False
+    ) -> Changes | None:
+        other = self.in_batch.get(claim)
+        pair = document.token, claim if other is None else other.token, with_state
+        if pair not in self._changes:
+            new, old = cast("str", document.text), self._text_of(claim)
+            self._changes[pair] = (
+                None if old is None else changes_of(new, old, with_state=with_state)
+            )
+            self._note_work()
+        return self._changes[pair]
+
+    def _text_of(self, claim: int) -> str | None:
+        other = self.in_batch.get(claim)
+        return unpack_text(_kept.texts[self, claim])[0] if other is None else other.text
+
+    def _shingles_of(self, claim: int) -> NDArray[np.uint64] | None:
+        if (other := self.in_batch.get(claim)) is not None:
+            return other.sketch.shingles
+        key = self, claim
+        if key not in _kept.texts:
+            return None
+        _kept.texts.move_to_end(key)
+        if key not in _kept.shingles:
+            # A damaged text counts as not stored.
+            text = self._text_of(claim)
+            shingles = None if text is None else self._scheme.sketch(text).shingles
+            _kept.shingles[key] = shingles
+            _kept.bytes += 0 if shingles is None else shingles.nbytes
+            self._note_work()
+        return _kept.shingles[key]
 
 
 def decide_batch(
-    lookup: Lookup,
-    candidates: BatchCandidates,
-    seen: Seen,
-    first_number: int,
-    between: Callable[[int], Iterable[Verdict]],
+    rule: Rule, texts: Texts, candidates: BatchCandidates, seen: Seen, first_number: int
 ) -> list[Verdict]:
     """Decide on a batch, given what its keys and identities led to, and what was sighted.
 
-    The claims that the documents would get are numbered from `first_number` on. `between` is as
-    :func:`~.decide.decide` has it.
+    The claims that the documents would get are numbered from `first_number` on.
     """
     batch = candidates.batch
     rows = [
         row._replace(id=number, origin=number)
         for number, row in enumerate(batch.rows, first_number)
     ]
+    texts.in_batch = dict(enumerate(batch.documents, first_number))
+
+    def own_text(number: int, sighting: Sighting) -> Match | None:
+        """The match of a document with the text that a sighting has beside its claim."""
+        changes = texts.changes(batch.documents[number], sighting.content)
+        return changes and Match(ClaimRow(id=sighting.content), 0, None, changes=changes)
+
     return decide(
         rows,
         [document.facts for document in batch.documents],
-        matches_of_batch(lookup, candidates),
-        partial(_matches_in_batch, lookup, candidates),
-        rule=lookup.rule,
+        partial(matches_of, texts, candidates),
+        rule=rule,
         seen=seen,
-        own_text=partial(_match_of_text, lookup, batch),
-        between=between,
+        own_text=own_text,
+        known=batch.known,
     )
 
 
-def nearest_claims(lookup: Lookup, candidates: BatchCandidates, count: int) -> list[Match]:
+def nearest_claims(texts: Texts, candidates: BatchCandidates, count: int) -> list[Match]:
     """The nearest claims that the keys of a batch of one document lead to."""
     order = np.argsort(candidates.pairs["distance"], kind="stable")[:count]
     pairs = candidates.pairs[order][["claim", "distance"]].tolist()
-    distances = {claim: distance for claim, distance in pairs if claim in candidates.rows}
-    return list(map(final, _matches(lookup, candidates, 0, distances, is_all=True)))
+    found = [(candidates.rows[claim], far) for claim, far in pairs if claim in candidates.rows]
+    return list(map(final, _matches(texts, candidates, 0, found, is_all=True)))
 
 
 def final(match: Match) -> Match:
@@ -60,105 +198,52 @@ def final(match: Match) -> Match:
     return replace(match, changes=None, copies=())
 
 
-def matches_of_batch(lookup: Lookup, candidates: BatchCandidates) -> list[list[Match]]:
-    """For each document the nearest claims within the limit, and what its identity was shown."""
-    near: list[dict[int, int | None]] = [{} for _ in candidates.batch.rows]
-    for (number, claim), distance in candidates.compared.items():
-        if claim in candidates.rows:
-            near[number][claim] = distance
-    return [
-        _matches(lookup, candidates, number, distances) if distances else []
-        for number, distances in enumerate(near)
+def matches_of(
+    texts: Texts, candidates: BatchCandidates, number: int, claimed: Mapping[int, ClaimRow]
+) -> list[Match]:
+    """A document's matches with the nearest claims within the limit.
+
+    Among them are what its identity was shown, and the earlier documents that were `claimed`.
+    """
+    rows = candidates.rows
+    found = [
+        (rows[claim], distance)
+        for claim, distance in candidates.compared[number].items()
+        if claim in rows
     ]
+    earlier = candidates.batch.in_batch[number]
+    found += [(claimed[other], distance) for distance, other in earlier if other in claimed]
+    return _matches(texts, candidates, number, found) if found else []
 
 
 def _matches(
-    lookup: Lookup,
+    texts: Texts,
     candidates: BatchCandidates,
     number: int,
-    distances: Mapping[int, int | None],
+    found: Sequence[tuple[ClaimRow, int | None]],
     *,
     is_all: bool = False,
 ) -> list[Match]:
-    """A document's matches with the nearest of some claims, or all of them.
-
-    The claims are given by their distances, if these are known.
-    """
+    """A document's matches with the nearest of some claims, or all; with distances, if known."""
     row, document = candidates.batch.rows[number], candidates.batch.documents[number]
-    similarities = lookup.similarities
-    claims = [candidates.rows[claim] for claim in distances]
-    found = similarities.similarities(document, row, claims)
-
-    def match(place: int) -> Match:
-        claim = claims[place].id
-        has_texts = document.text is not None and not similarities.missing([claim])
-        return compare(
-            row,
-            claims[place],
-            lookup.bits,
-            distance=distances[claim],
-            jaccard=lambda: found[place],
-            changes=partial(similarities.changes, document, claim) if has_texts else None,
-            copies=tuple(candidates.copies.get(claim, ())),
-        )
-
+    claims = [claim for claim, _ in found]
+    similarities = texts.similarities(document, row, claims)
     likeness = [
-        (not is_estimated, -float(distances[claim.id] or 0) if jaccard is None else jaccard)
-        for claim, (jaccard, is_estimated) in zip(claims, found, strict=True)
+        (not is_estimated, -float(distance or 0) if jaccard is None else jaccard)
+        for (_, distance), (jaccard, is_estimated) in zip(found, similarities, strict=True)
     ]
     shown = candidates.shown.get(row.identity, ())
-    chosen = range(len(claims)) if is_all else nearest(row, claims, likeness, shown)
-    return [match(place) for place in chosen]
-
-
-def _match_of_text(lookup: Lookup, batch: Batch, number: int, sighting: Sighting) -> Match | None:
-    """The match of a document with the text that a sighting has beside its claim, if it is kept."""
-    document, similarities = batch.documents[number], lookup.similarities
-    if document.text is None or similarities.missing([sighting.content]):
-        return None
-    changes = partial(similarities.changes, document, sighting.content)
-    return Match(ClaimRow(id=sighting.content), 0, None, bits=lookup.bits, changes=changes)
-
-
-def _matches_in_batch(
-    lookup: Lookup,
-    candidates: BatchCandidates,
-    number: int,
-    claimed: Mapping[int, ClaimRow],
-) -> Sequence[Match]:
-    """The earlier documents of the batch that are near a document, of those that were claimed."""
-    batch = candidates.batch
-    row, document = batch.rows[number], batch.documents[number]
-    near = [(distance, other) for distance, other in batch.in_batch[number] if other in claimed]
-    if not near:
-        return ()
-    found = _exact_similarities(document, [batch.documents[other] for _, other in near])
-
-    def match(place: int) -> Match:
-        distance, other = near[place]
-        pair = document, batch.documents[other]
-        has_texts = all(one.text is not None and one.sketch.shingles is not None for one in pair)
-        return compare(
+    return [
+        compare(
             row,
-            claimed[other],
-            lookup.bits,
-            distance=distance,
-            jaccard=lambda: (found[place], False),
-            changes=partial(lookup.similarities.changes_in_batch, *pair) if has_texts else None,
+            claim,
+            texts.bits,
+            distance=found[place][1],
+            jaccard=similarities[place][0],
+            estimated=similarities[place][1],
+            changes=texts.changes(document, claim.id),
+            copies=tuple(candidates.copies.get(claim.id, ())),
         )
-
-    claims = [claimed[other] for _, other in near]
-    likeness = [
-        (True, -float(distance) if jaccard is None else jaccard)
-        for (distance, _), jaccard in zip(near, found, strict=True)
+        for place in (range(len(claims)) if is_all else nearest(row, claims, likeness, shown))
+        for claim in [claims[place]]
     ]
-    return [match(place) for place in nearest(row, claims, likeness)]
-
-
-def _exact_similarities(document: Document, others: Sequence[Document]) -> list[float | None]:
-    shingles = document.sketch.shingles
-    sets = [other.sketch.shingles for other in others]
-    if shingles is None:
-        return [None] * len(sets)
-    known = iter(jaccards(shingles, [one for one in sets if one is not None]))
-    return [None if one is None else next(known) for one in sets]

@@ -8,9 +8,10 @@ that the claim's item does not. `Index.claim`, and with it every crawl, `dedupe`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
+from types import MappingProxyType
 
 from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import Changes
@@ -21,6 +22,7 @@ from scrapy_simhash.index.visits import (
     came_of,
     in_common,
     judge,
+    match_of,
     may_be_one_site,
     packed_numbers,
     preference,
@@ -59,13 +61,12 @@ _COMPARED_ITEMS = 8
 def decide(
     rows: Sequence[ClaimRow],
     facts: Sequence[Facts | None],
-    matches: Sequence[Sequence[Match]],
-    in_batch: Callable[[int, Mapping[int, ClaimRow]], Sequence[Match]],
+    matches: Callable[[int, Mapping[int, ClaimRow]], Sequence[Match]],
     *,
     rule: Rule,
     seen: Seen | None = None,
     own_text: Callable[[int, Sighting], Match | None] = lambda *_: None,
-    between: Callable[[int], Iterable[Verdict]] = lambda _: (),
+    known: Mapping[int, Sighting] = MappingProxyType({}),
 ) -> list[Verdict]:
     """Decide on a batch of documents, in their order, each as :func:`~.visits.judge` describes.
 
@@ -77,11 +78,11 @@ def decide(
        different prices. The second is unique; `differs` is "price".
 
     The rows have the numbers that their claims would have; without `facts` only the text is
-    compared. `matches` are the claims that each was compared with. `in_batch` returns the earlier
-    documents of the batch that are near one, given its number and those that were claimed. `seen`
-    gets the sightings of the batch; without it each document is compared with all others.
-    `own_text` returns how a document compares with a text that its identity was shown as a copy,
-    `between` the verdicts on documents that come before it and are no part of the batch.
+    compared. `matches` returns the claims that a document is compared with, given its number and
+    the earlier documents that were claimed, by their numbers. `seen` gets the sightings of the
+    batch; without it each document is compared with all others. `own_text` returns how a document
+    compares with a text that its identity was shown as a copy. Those in `known` are unchanged,
+    whatever their texts, from what was shown before.
     """
     seen = Seen(NO_VISITS) if seen is None else seen
     verdicts, budget = list[Verdict](), _Budget()
@@ -89,12 +90,16 @@ def decide(
     # What claims come of that stand for what others have become.
     extended = dict[int, bytes]()
     for number, row in enumerate(rows):
-        for earlier in between(number):
-            seen.add(sighting_of(earlier, seen, rule))
+        if before := known.get(number):
+            stands = match_of(before, row.namespace)
+            verdict = Verdict("same", stands, status="unchanged", row=row, before=before)
+            seen.add(sighting_of(verdict, seen, rule))
+            verdicts.append(verdict)
+            continue
         own = {one.claim: one for one in (*seen.was(row.identity), *seen.here(row.identity))}
         compared = [
             _as_met(_extended(match, extended), row, seen, own, copies)
-            for match in (*matches[number], *in_batch(number, claimed))
+            for match in matches(number, claimed)
         ]
         similar = [match for match in compared if is_similar(row, match, rule)]
         similar = _with_differences(row, facts[number], similar, rule, seen, own=own, budget=budget)

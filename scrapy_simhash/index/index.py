@@ -26,8 +26,8 @@ from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnavailable, Nam
 from scrapy_simhash.index.batch import bare_sketch
 from scrapy_simhash.index.claiming import Work
 from scrapy_simhash.index.comparing import nearest_claims
-from scrapy_simhash.index.invalidated import invalidated_count
 from scrapy_simhash.index.lookup import Lookup
+from scrapy_simhash.index.queries import invalidated_count
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import (
@@ -234,7 +234,7 @@ class Index:
         lookup = self.lookup
         batch = lookup.batch([document], ClaimRow())
         read = partial(lookup.read, batch=batch, limit=lookup.bits)
-        return nearest_claims(lookup, self.database.read(read), limit)
+        return nearest_claims(lookup.texts, self.database.read(read), limit)
 
     def execute(
         self,

@@ -6,6 +6,7 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sqlalchemy import Connection
 
 from scrapy_simhash.exceptions import FingerprintMismatch, NamespaceGone
 from scrapy_simhash.features.shingles import among
-from scrapy_simhash.index import queries, sightings
+from scrapy_simhash.index import queries
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
@@ -31,9 +32,9 @@ from scrapy_simhash.index.candidates import (
     with_texts,
     without_keys,
 )
+from scrapy_simhash.index.comparing import Texts
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.seen import NO_VISITS, Seen, Visits
-from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import ClaimRow, Document, Sighting
 from scrapy_simhash.index.visits import may_be_one_site
 from scrapy_simhash.item.urls import site
@@ -78,7 +79,7 @@ class Lookup:
         self.namespace, self.rule, self.counts = namespace, rule, counts
         self.width, self.bits = -(-scheme.bits // 8), scheme.bits
         # It knows claims by their numbers, which start again in each namespace.
-        self.similarities = SimilarityCache(scheme, note_work)
+        self.texts = Texts(scheme, note_work)
         self.keys = keys = load_keys(namespace.plan)
         if keys.needs_shingles != wanted.needs_shingles:
             raise _mismatch(name, keys, f"these settings need {wanted.id!r}")
@@ -102,12 +103,18 @@ class Lookup:
         self._dialect = dialect
         self._hits = queries.hits_of(dialect, keys.slots)
 
-    def batch(self, documents: Sequence[Document], claimant: ClaimRow) -> Batch:
-        """Prepare documents that have a fingerprint; see :func:`make_batch`."""
+    def batch(
+        self,
+        documents: Sequence[Document],
+        claimant: ClaimRow,
+        known: Mapping[int, Sighting] = MappingProxyType({}),
+    ) -> Batch:
+        """Prepare documents; see :func:`make_batch`."""
         # Not later: what is looked up for this batch must stay until it is compared.
-        self.similarities.trim()
+        self.texts.trim()
         return make_batch(
             documents,
+            known,
             claimant,
             self.keys,
             flips=self._flips,
@@ -123,7 +130,7 @@ class Lookup:
         Raises:
             NamespaceGone: the namespace was reset.
         """
-        query = sightings.of_identities(has_visits=visits.visit is not None)
+        query = queries.of_identities(has_visits=visits.visit is not None)
         here = self.here(identities={*identities}) | {"visit": visits.visit}
         rows = connection.execute(query, here).all()
         if not rows:
@@ -137,7 +144,7 @@ class Lookup:
         if visits.visit is None:
             return ()
         here = {**self.here(), "claim": claim, "visit": visits.visit}
-        identities = dict.fromkeys(connection.scalars(sightings.elsewhere, here))
+        identities = dict.fromkeys(connection.scalars(queries.elsewhere, here))
         _, found = self.read_identities(connection, identities, visits)
         seen = Seen(visits, found)
         shown = (one for identity in identities for one in seen.was(identity))
@@ -157,16 +164,15 @@ class Lookup:
         Those within a distance, by default that of the rule, are read to be compared; their texts
         only as far as :func:`with_texts` allows, those of the nearest claims first.
         """
-        hits = self._look_up(connection, batch.asked)
         limit = self.rule.limit if limit is None else limit
         candidates = BatchCandidates(batch, limit, of_identities)
-        if len(hits):
+        if batch.asked.size and len(hits := self._look_up(connection, batch.asked)):
             self._add_pairs(connection, candidates, hits)
         self._read_rows(connection, candidates)
-        compared = {claim for _, claim in candidates.compared if claim in candidates.rows}
+        compared = candidates.rows.keys() & {*chain.from_iterable(candidates.compared)}
         if compared and visits.visit is not None:
             here = self.here(ids=compared, others=visits.others) | {"visit": visits.visit}
-            found = connection.execute(sightings.meeting, here)
+            found = connection.execute(queries.meeting, here)
             candidates.meeting = list(map(Sighting._make, found))
         candidates.copies = _read_copies(self, connection, candidates, visits)
         return candidates
@@ -266,14 +272,13 @@ class Lookup:
 
     def _read_rows(self, connection: Connection, candidates: BatchCandidates) -> None:
         """Read the rows of what is compared, and texts: those of the nearest claims."""
-        pairs = candidates.compared
-        missing = {claim for _, claim in pairs}.difference(candidates.rows)
+        missing = {*chain.from_iterable(candidates.compared)}.difference(candidates.rows)
         candidates.rows |= self._rows(connection, missing)
-        wanted = with_texts(pairs, candidates.rows, candidates.batch.rows)
+        wanted = with_texts(candidates)
         wanted |= {one.content for one in candidates.of_identities if not one.of_claim}
-        if unread := self.similarities.missing(sorted(wanted)):
+        if unread := self.texts.missing(sorted(wanted)):
             texts = connection.execute(queries.texts, self.here(ids=unread))
-            self.similarities.add(dict(texts.all()))
+            self.texts.add(dict(texts.all()))
 
 
 def _read_copies(
@@ -289,21 +294,20 @@ def _read_copies(
         return {}
     unread = {
         claim
-        for number, claim in candidates.compared
-        if rows[number].facts
-        and claim in claims
-        and not may_be_one_site(rows[number].url, claims[claim].url)
+        for row, compared in zip(rows, candidates.compared, strict=True)
+        for claim in compared
+        if row.facts and claim in claims and not may_be_one_site(row.url, claims[claim].url)
     }
     copies = defaultdict[int, list[ClaimRow]](list)
     since = visits.visit or 0 if lookup.rule.known == "pass" else 0
     while unread:
         here = lookup.here(ids=sorted(unread))
-        read = connection.execute(sightings.copies, here).all()
+        read = connection.execute(queries.copies, here).all()
         for claim, identity, url, facts, visit in read:
             if visit >= since:
                 copies[claim].append(ClaimRow(identity=identity, url=url, facts=facts))
         # One with more copies than an answer has must not hide those of the others.
-        is_cut = len(read) == sightings.COPIES
+        is_cut = len(read) == queries.COPIES
         unread = unread.difference(row[0] for row in read) if is_cut else set()
     return copies
 

@@ -14,7 +14,7 @@ from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.statements import insert_rows, is_in
 from scrapy_simhash.index.batch import exact_key
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.invalidated import is_dead, is_valid
+from scrapy_simhash.index.queries import is_dead, is_valid
 from scrapy_simhash.index.runs import Run, last_complete
 from scrapy_simhash.index.seen import ABSENT, RELEASED, Seen, Visits
 from scrapy_simhash.index.verdict import ClaimRow

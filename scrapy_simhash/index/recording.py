@@ -14,7 +14,7 @@ from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.seen import Seen
 from scrapy_simhash.index.verdict import OF_TEXT, ClaimRow, Document, Sighting, Verdict
 from scrapy_simhash.item.facts import OTHERS, REST_KEY, REST_OF_ITEM, Facts, changed_facts, keys_of
-from scrapy_simhash.item.keys import item_url, untracked
+from scrapy_simhash.item.keys import item_url
 from scrapy_simhash.text.packed import pack_bytes, unpack_text
 
 # Characters of the URL of an original that are stored.
@@ -52,18 +52,6 @@ def sighting_row(verdict: Verdict, seen: Seen, visit: int) -> tuple[Any, ...]:
     )
 
 
-def moved_from(verdict: Verdict) -> str | None:
-    """The URL where an item was found before, if that was another."""
-    row, before = verdict.row, verdict.before
-    if row is None or before is None or verdict.status not in ("changed", "moved"):
-        return None
-    old, new = item_url(before.key, before.url), item_url(row.key, row.url)
-    # An entry of a list may be known by its page, and later by its own URL.
-    is_known = before.identity == row.identity
-    pairs = [(old, new), (before.url, row.url)] if is_known else [(old, new)]
-    return None if any(untracked(a) == untracked(b) for a, b in pairs) else old
-
-
 def _changed(
     verdict: Verdict,
     new: Mapping[str, str],
@@ -90,12 +78,12 @@ def changed_fields(
     connection: Connection,
     lookup: Lookup,
     documents: Sequence[Document],
-    verdicts: Mapping[int, Verdict],
+    verdicts: Sequence[Verdict],
 ) -> dict[int, dict[str, tuple[str | None, str | None]]]:
-    """The short values that changed of the documents that did, by their places."""
+    """The short values that changed of the documents that did, by their numbers."""
     changed = {
-        place: verdict.before.content
-        for place, verdict in verdicts.items()
+        number: verdict.before.content
+        for number, verdict in enumerate(verdicts)
         if verdict.before and verdict.status == "changed"
     }
     if not changed:
@@ -104,6 +92,6 @@ def changed_fields(
     kept = {number: unpack_text(packed)[1] for number, packed in rows}
     ignored = lookup.rule.ignored_keys
     return {
-        place: _changed(verdicts[place], documents[place].values, kept.get(then), ignored)
-        for place, then in changed.items()
+        number: _changed(verdicts[number], documents[number].values, kept.get(then), ignored)
+        for number, then in changed.items()
     }

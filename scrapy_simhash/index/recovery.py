@@ -21,8 +21,7 @@ from scrapy_simhash.db.schema import Invalidated
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
-from scrapy_simhash.index.invalidated import is_valid
-from scrapy_simhash.index.queries import claims_where
+from scrapy_simhash.index.queries import claims_where, is_valid
 from scrapy_simhash.index.writer import writing
 from scrapy_simhash.visible import shortened
 
@@ -35,15 +34,8 @@ HEARTBEAT = 10.0
 #: future proves nothing: the clock was ahead when it was written.
 LEASE = 90.0
 
-#: Seconds that one step of deleting should take; other writers wait meanwhile.
-STEP = 0.02
-
-# Claims deleted in the first step, and in any other.
-_FIRST_STEP = 100
-_SMALLEST_STEP = 10
-_LARGEST_STEP = 2000
-# Claims found by one query, which may have to search for them among all claims of a run.
-_READ = 10_000
+# Claims deleted in one step; other writers wait meanwhile.
+_STEP = 200
 
 # The names that this process has registered and not unregistered.
 _registered: set[str] = set()
@@ -69,8 +61,6 @@ class Recovery:
         self._database = database
         self._me = me
         self.has_work = False
-        self._left: list[Row[Any]] = []
-        self._chunk = _FIRST_STEP
 
     def look(self, *, elsewhere: bool = False) -> None:
         """Find the runs that have died, and invalidate their claims.
@@ -121,7 +111,7 @@ class Recovery:
         )
 
     def clear(self, seconds: float = 0.0) -> bool:
-        """Delete some invalidated claims, in steps of about 20 ms; whether there may be more.
+        """Delete some invalidated claims, in small steps; whether there may be more.
 
         No further step starts after so many seconds; one step is always done.
         """
@@ -133,22 +123,15 @@ class Recovery:
         return self.has_work
 
     def _step(self) -> None:
-        if not self._left:
-            run, self._left = self._database.read(_invalidated)
-            if run is None:
-                self.has_work = False
-            elif not self._left:
-                self._database.transact(partial(_finish, run))
-            return
-        run, namespace = self._left[0].run, self._left[0].namespace
-        some = [one.id for one in self._left[: self._chunk] if one.namespace == namespace]
-        started = time.monotonic()
-        self.claims += self._delete(namespace, some) * (run != self._me)
-        del self._left[: len(some)]
-        # Adapt the number of claims to the time that a step should take.
-        spent = max(time.monotonic() - started, 1e-9)
-        chunk = self._chunk * min(2.0, max(0.5, STEP / spent))
-        self._chunk = int(min(_LARGEST_STEP, max(_SMALLEST_STEP, chunk)))
+        run, some = self._database.read(_invalidated)
+        if run is None:
+            self.has_work = False
+        elif not some:
+            self._database.transact(partial(_finish, run))
+        else:
+            namespace = some[0].namespace
+            numbers = [one.id for one in some if one.namespace == namespace]
+            self.claims += self._delete(namespace, numbers) * (run.id != self._me)
 
     def _delete(self, namespace: int, numbers: Sequence[int]) -> int:
         """Delete claims, except those that are valid again because their run revived."""
@@ -175,10 +158,10 @@ def _invalidated(connection: Connection) -> tuple[Any, list[Row[Any]]]:
     if run is None:
         return None, []
     left = (
-        select(claim.run, claim.namespace, claim.id)
+        select(claim.namespace, claim.id)
         .where(claim.run == run.id, claim.state < run.invalidated)
         .order_by(claim.namespace, claim.id)
-        .limit(_READ)
+        .limit(_STEP)
     )
     return run, list(connection.execute(left))
 

@@ -13,7 +13,7 @@ from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import RESTORED, SAME, ComparedBy, State
 from scrapy_simhash.index.batch import document_row, keys_of, pack_keys
-from scrapy_simhash.index.invalidated import is_dead
+from scrapy_simhash.index.queries import is_dead
 from scrapy_simhash.index.verdict import BY_HAND, ClaimRow, Document
 from scrapy_simhash.index.writer import Writer, in_parts
 from scrapy_simhash.keys.bands import Bands
@@ -98,7 +98,8 @@ def store_restored(
         claims = {claim.id: claim for claim in made if claim is not None}
         stored = [row for row in rows if row.id in claims]
         texts = {row.id: row.text for row in stored if row.text and row.place != row.id}
-        writer.insert([*claims.values()], texts=texts)
+        writer.insert([*claims.values()])
+        writer.add_texts(texts)
         if stored:
             here = {"here": namespace}
             connection.execute(_store, {**here, "numbers": [*claims]})

@@ -68,7 +68,8 @@ def compare(
     bits: int,
     *,
     distance: int | None = None,
-    jaccard: Callable[[], tuple[float | None, bool]],
+    jaccard: float | None,
+    estimated: bool = False,
     changes: Callable[..., Changes | None] | None = None,
     copies: tuple[ClaimRow, ...] = (),
 ) -> Match:
@@ -76,11 +77,11 @@ def compare(
 
     Args:
         row: of the document.
-        claim: a row of the table, or that of an earlier document of the batch.
+        claim: its row.
         bits: the width of the fingerprints.
         distance: of the fingerprints, if it is known.
-        jaccard: returns the similarity of the texts, and whether it is an estimate; it is not
-            called for equal items.
+        jaccard: the similarity of the texts, if it is known.
+        estimated: whether that is an estimate.
         changes: returns how the texts differ, see :class:`Match`.
         copies: of the claim, see :class:`Match`.
     """
@@ -88,8 +89,7 @@ def compare(
         return Match(claim, 0, 1.0, bits=bits, copies=copies)
     if distance is None:
         distance = fingerprint_distance(row, claim)
-    similarity, is_estimated = jaccard()
-    return Match(claim, distance, similarity, is_estimated, bits, changes=changes, copies=copies)
+    return Match(claim, distance, jaccard, estimated, bits, changes=changes, copies=copies)
 
 
 def fingerprint_distance(row: ClaimRow, claim: ClaimRow) -> int:

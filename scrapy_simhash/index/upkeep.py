@@ -13,8 +13,7 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.invalidated import is_orphan
-from scrapy_simhash.index.queries import claims_where
+from scrapy_simhash.index.queries import claims_where, is_orphan
 from scrapy_simhash.index.writer import CHUNK, in_parts, writing
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.keys import item_url, untracked
 from scrapy_simhash.simhash.measure import BITS, similarity_at
 
 if TYPE_CHECKING:
@@ -194,7 +195,6 @@ class Verdict:
         status: what it is, compared with earlier visits: "new"; "changed"; "moved", unchanged at
             another URL of its site; "unchanged"; or "copy" of another item. None if nothing was
             compared.
-        moved_from: the URL where it was found before, if that was another.
         fields: the short values that changed, by field: the old one and the new one, None where
             there is none.
         row: what would be stored of the document; its number is that of the sighting.
@@ -210,7 +210,6 @@ class Verdict:
     reason: str | None = None
     differs: str | None = None
     status: Status | None = None
-    moved_from: str | None = None
     fields: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     row: ClaimRow | None = field(default=None, repr=False)
     before: Sighting | None = field(default=None, repr=False)
@@ -246,6 +245,18 @@ class Verdict:
         if self.status != "changed" or match is None or before is None:
             return None
         return match.jaccard if match.row.id == before.claim else None
+
+    @property
+    def moved_from(self) -> str | None:
+        """The URL where it was found before, if that was another."""
+        row, before = self.row, self.before
+        if row is None or before is None or self.status not in ("changed", "moved"):
+            return None
+        old, new = item_url(before.key, before.url), item_url(row.key, row.url)
+        # An entry of a list may be known by its page, and later by its own URL.
+        is_known = before.identity == row.identity
+        pairs = [(old, new), (before.url, row.url)] if is_known else [(old, new)]
+        return None if any(untracked(a) == untracked(b) for a, b in pairs) else old
 
     @property
     def is_back(self) -> bool:

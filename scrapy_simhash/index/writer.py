@@ -1,4 +1,7 @@
-"""Writes claims with their keys and texts, and sightings, under a namespace's lock."""
+"""Writes claims with their keys and texts, and sightings, under a namespace's lock.
+
+Texts and dropped items have a budget: the oldest make room for new ones.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,18 +19,8 @@ from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
 from scrapy_simhash.db.statements import insert_rows, is_in
 from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.batch import KeyRow, exact_key
-from scrapy_simhash.index.budgets import (
-    ITEMS,
-    TEXTS,
-    drop_texts,
-    excess,
-    largest,
-    make_room,
-    size_of_texts,
-)
-from scrapy_simhash.index.queries import claims_where
+from scrapy_simhash.index.queries import claims_where, is_old, is_orphan
 from scrapy_simhash.index.seen import ABSENT, RELEASED, Visits
-from scrapy_simhash.index.sightings import is_old
 from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
@@ -36,10 +28,24 @@ from scrapy_simhash.simhash.scheme import Sketch
 #: Rows of one transaction; other writers wait meanwhile.
 CHUNK = 1000
 
+# Rows that are read at once to make room.
+_ROWS_AT_ONCE = 1024
+
+# The share of a budget that is left once room was made, so that the next batches need not do it.
+_LEFT_OF_BUDGET = 0.9
+
 #: The columns of a sighting that tell of an item that is left out.
 ITEM = ("action", "item", "item_type", "item_bytes")
 
 _load_keys = cache(load_keys)
+
+
+def largest(budget: float) -> float:
+    """The largest size of one item or text, in bytes: an eighth of the budget.
+
+    So no single one can displace all others.
+    """
+    return budget / 8
 
 
 def _rows_of(table: sa.Table, column: str = "id") -> tuple[sa.ColumnElement[bool], ...]:
@@ -47,7 +53,7 @@ def _rows_of(table: sa.Table, column: str = "id") -> tuple[sa.ColumnElement[bool
     return table.c.namespace == sa.bindparam("here"), is_in(table.c[column], "numbers")
 
 
-_claims, _keys, _sightings = schema.claims, schema.keys, schema.sightings
+_claims, _keys, _sightings, _texts = schema.claims, schema.keys, schema.sightings, schema.texts
 _seen = _sightings.c
 
 _present = sa.select(_claims.c.id).where(*_rows_of(_claims))
@@ -122,15 +128,35 @@ _untold_claims = _untold(_claims).where(
     ~sa.exists().where(_seen.namespace == _claims.c.namespace, _seen.id == _claims.c.id)
 )
 # Texts that have neither a claim nor a sighting any more.
-_ownerless = sa.select(schema.texts.c.id).where(
-    *_rows_of(schema.texts),
+_ownerless = sa.select(_texts.c.id).where(
+    *_rows_of(_texts),
     *(
-        ~sa.exists().where(
-            table.c.namespace == schema.texts.c.namespace, table.c.id == schema.texts.c.id
-        )
+        ~sa.exists().where(table.c.namespace == _texts.c.namespace, table.c.id == _texts.c.id)
         for table in (_claims, _sightings)
     ),
 )
+_size_of_texts = sa.select(sa.func.coalesce(sa.func.sum(_texts.c.bytes), 0)).where(
+    *_rows_of(_texts)
+)
+
+
+def _oldest(size: sa.ColumnElement[int], *conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """The query for some of the oldest texts or items, each with its number and its bytes."""
+    row = size.table.c
+    here = row.namespace == sa.bindparam("here")
+    return sa.select(row.id, size).where(here, *conditions).order_by(row.id).limit(_ROWS_AT_ONCE)
+
+
+# As the index has it.
+_has_item = _seen.item_bytes > sa.literal_column("0")
+_drop_items = (
+    sa.update(_sightings).where(*_rows_of(_sightings)).values(item=sa.null(), item_bytes=0)
+)
+_drop_texts = sa.delete(_texts).where(*_rows_of(_texts))
+_TEXTS = _oldest(_texts.c.bytes), _drop_texts
+# Items whose original is stored; those that may be stored nowhere, which go last.
+_COPIES = _oldest(_seen.item_bytes, _has_item, ~is_orphan()), _drop_items
+_ORPHANS = _oldest(_seen.item_bytes, _has_item, is_orphan()), _drop_items
 
 
 def stored_keys(plan: str, claim: ClaimRow) -> list[KeyRow]:
@@ -178,41 +204,54 @@ class Writer:
         self._plan, self._budgets = held.plan, budgets
         self.numbers = held.numbers
         self.largest_text = largest(budgets[0])
-        # Added so far, beyond what was foreseen; negative if more was removed.
-        self.claims, self.text_bytes, self.item_bytes = (-size for size in held.foreseen)
+        # Added so far; negative if more was removed.
+        self.claims = self.text_bytes = self.item_bytes = 0
         self._texts: list[tuple[Any, ...]] = []
         self.evicted = {"texts": 0, "items": 0, "orphans": 0}
 
     def record(self) -> None:
         """Store the texts, remove what exceeds the budgets, record the sizes; call it last."""
-        here = self._connection, self._namespace
-        insert_rows(self._connection, schema.texts, self._texts)
-        before = self._held.sizes
-        wanted = excess(before.text_bytes + self.text_bytes, self._budgets[0])
-        self.evicted["texts"], freed = make_room(*here, TEXTS, wanted)
-        self.text_bytes -= freed
-        wanted = excess(before.item_bytes + self.item_bytes, self._budgets[1])
-        for kept in ITEMS:
-            removed, freed = make_room(*here, kept, wanted)
-            wanted -= freed
-            self.item_bytes -= freed
-            self.evicted["items"] += removed
-            self.evicted["orphans"] = removed
-        record_sizes(*here, Sizes(self.claims, self.text_bytes, self.item_bytes))
+        insert_rows(self._connection, _texts, self._texts)
+        before, (texts, items) = self._held.sizes, self._budgets
+        if (size := before.text_bytes + self.text_bytes) > texts:
+            wanted = size - _LEFT_OF_BUDGET * texts
+            self.evicted["texts"], freed = self._make_room(*_TEXTS, wanted)
+            self.text_bytes -= freed
+        if (size := before.item_bytes + self.item_bytes) > items:
+            wanted = size - _LEFT_OF_BUDGET * items
+            copies, freed = self._make_room(*_COPIES, wanted)
+            self.evicted["orphans"], more = self._make_room(*_ORPHANS, wanted - freed)
+            self.evicted["items"] = copies + self.evicted["orphans"]
+            self.item_bytes -= freed + more
+        sizes = Sizes(self.claims, self.text_bytes, self.item_bytes)
+        record_sizes(self._connection, self._namespace, sizes)
+
+    def _make_room(
+        self, oldest: sa.Select[Any], drop: sa.Executable, wanted: float
+    ) -> tuple[int, int]:
+        """Remove the oldest until so many bytes are free; returns their number and their bytes."""
+        removed = freed = 0
+        while freed < wanted:
+            rows = self._connection.execute(oldest, {"here": self._namespace}).all()
+            gone: list[int] = []
+            for number, size in rows:
+                if freed < wanted:
+                    gone.append(number)
+                    freed += size
+            if gone:
+                self._ask(drop, gone)
+            removed += len(gone)
+            if len(rows) < _ROWS_AT_ONCE:
+                break
+        return removed, freed
 
     def insert(
         self,
         claims: Sequence[ClaimRow],
         keys: Sequence[Sequence[KeyRow]] | None = None,
         hot_keys: Collection[KeyRow] = (),
-        texts: Mapping[int, bytes] = MappingProxyType({}),
     ) -> None:
-        """Add claims with their keys, except hot ones, and compressed texts by claim number.
-
-        By default the keys are computed from the rows.
-        """
-        if not claims:
-            return
+        """Add claims with their keys, by default those of their rows, but no hot ones."""
         if keys is None:
             keys = [stored_keys(self._plan, row) for row in claims]
         key_rows = [
@@ -223,7 +262,6 @@ class Writer:
         ]
         insert_rows(self._connection, schema.claims, list(map(_stored, claims)))
         insert_rows(self._connection, schema.keys, key_rows)
-        self.add_texts({row.id: texts[row.id] for row in claims if row.id in texts})
         self.claims += len(claims)
 
     def confirm(self, claims: Sequence[ClaimRow]) -> bool:
@@ -277,8 +315,8 @@ class Writer:
     def delete_texts(self, numbers: Collection[int]) -> None:
         """Delete texts, given by their numbers."""
         if numbers:
-            self.text_bytes -= int(self._ask(size_of_texts, numbers).scalar_one())
-            self._ask(drop_texts, numbers)
+            self.text_bytes -= int(self._ask(_size_of_texts, numbers).scalar_one())
+            self._ask(_drop_texts, numbers)
 
     def delete_ownerless(self, numbers: Collection[int]) -> None:
         """Delete texts, given by their numbers, that have no claim and no sighting any more."""
@@ -292,10 +330,6 @@ class Writer:
             self.delete_texts(self._ask(_untold_sightings, has_more).scalars().all())
         if numbers:
             self._ask(_delete_sightings, numbers)
-
-    def record_sightings(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Store sightings, given by their rows."""
-        insert_rows(self._connection, _sightings, rows)
 
     def release(self, numbers: Collection[int], claims: Collection[int], run: int) -> None:
         """Note at sightings that their items were not stored after all.

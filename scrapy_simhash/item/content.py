@@ -1,51 +1,39 @@
-"""The content of an item: its text and facts, its own URL, and a digest of everything."""
+"""The content of an item: its text and facts, its own URL, and a digest of everything.
+
+The digest is the same for equal items in different notations.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
-from scrapy_simhash.item.columns import collect, select
-from scrapy_simhash.item.declared import is_canonical, published_first
-from scrapy_simhash.item.digest import digest_of, is_hash_of, without_place
 from scrapy_simhash.item.evidence import Evidence
-from scrapy_simhash.item.facts import FILE_NAME, Facts
-from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup, is_more
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.fields import NO_NAMES, FieldReader, PageNames
+from scrapy_simhash.item.folding import Folded, fold, is_more
 from scrapy_simhash.item.keys import untracked
-from scrapy_simhash.item.links import file_of, is_file_name, links_elsewhere
-from scrapy_simhash.item.names import Name, is_inside, name_of
-from scrapy_simhash.item.prose import GLANCE, MIN_PROSE, is_prose
-from scrapy_simhash.item.state import without_state
-from scrapy_simhash.item.times import is_moment, is_relative, is_within
-from scrapy_simhash.item.urls import is_in_url, is_page_url, is_url, own_url, same_site, site
-from scrapy_simhash.item.values import SHOWN, Printed, flat, is_missing, read_fields
+from scrapy_simhash.item.links import unsigned
+from scrapy_simhash.item.names import Mark, name_of
+from scrapy_simhash.item.times import moment_of
+from scrapy_simhash.item.urls import (
+    LONGEST_VALUE,
+    OWN_NAMES,
+    alone,
+    host_of,
+    is_page_url,
+    is_url,
+    own_url,
+    same_site,
+    site,
+)
+from scrapy_simhash.item.values import Printed, read_fields
 
-# Seconds by which clocks may differ.
-_SLACK = 60.0
-# Characters of a value in which tags do not matter.
-_SHORT = 64
-_TEXTS = (str, Printed)
-# The fields of a file from Scrapy's media pipelines; only the checksum is the file's own.
-_MEDIA = {"checksum", "path", "status", "url"}
-# Spaces in a value that may be a single fact.
-_FEW_SPACES = 8
-
-
-class PageNames(NamedTuple):
-    """The names of a page; a value equal to its title is read as its name.
-
-    Attributes:
-        title: the title of the page.
-        name: returns the title without the names of site and section.
-    """
-
-    title: str = ""
-    name: Callable[[], str] = str
-
-
-_NO_NAMES = PageNames()
+# The URLs of links and images in markup, which its text lacks.
+_TARGET = re.compile(r"""\b(?:href|src)\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +95,7 @@ def read_item(
     ignore: Collection[str] = (),
     key: Sequence[str] | None = None,
     page_url: str,
-    page_names: PageNames = _NO_NAMES,
+    page_names: PageNames = NO_NAMES,
     markup: Callable[[str], str] | None = None,
     since: float,
     now: float,
@@ -135,9 +123,8 @@ def read_item(
     for names in (fields, ignore, key):
         if isinstance(names, str):
             raise TypeError(f"fields must be a list of names, not the single str {names!r}")
-    tree, unread = read_fields(item)
-    flat_fields = flat(tree)
-    reader = _FieldReader(page_url, since, now, fields, frozenset(ignore), page_names, markup)
+    flat_fields, unread = read_fields(item)
+    reader = FieldReader(page_url, since, now, fields, frozenset(ignore), page_names, markup)
     reader.read_all(flat_fields)
     url = own_url(flat_fields, page_url=page_url, key=key)
     place = url or (page_url if reader.has_page_url else "")
@@ -146,7 +133,7 @@ def read_item(
     if not place:
         reader.keep_ratings()
     is_keyed = bool(key and url) and not any("url" in name_of(name).marks for name in key or ())
-    compared = reader.compared(has_url=bool(url) or reader.has_page_url, is_keyed=is_keyed)
+    compared = _compared(reader, has_url=bool(url) or reader.has_page_url, is_keyed=is_keyed)
     digest = digest_of(type(item).__name__, compared, reader.facts, reader.links, secret)
     kept, text = reader.kept, reader.text()
     return ItemContent(
@@ -158,7 +145,7 @@ def read_item(
         is_empty=not kept and not reader.has_page_url,
         has_more=not text and any(is_more(name, value) for name, value in kept.items()),
         published=published_first(flat_fields),
-        canonical=is_canonical(flat_fields, (page_url, url)),
+        canonical=is_canonical(flat_fields, page_url, url),
     )
 
 
@@ -166,235 +153,113 @@ def read_facts(
     values: Mapping[str, Any], *, page_url: str, since: float, now: float, secret: bytes = b""
 ) -> Facts:
     """The facts that `read_item` finds in an item with these values, none of which is prose."""
-    reader = _FieldReader(page_url, since, now)
+    reader = FieldReader(page_url, since, now)
     for name, value in values.items():
         if (kept := reader.keep(name, value)) is not None:
             reader.add_fact(name, kept)
     return Facts.of(reader.facts, secret, reader.shown)
 
 
-def _decoded(value: Any) -> Any:
-    """Decode the bytes in a value: users who name a field want its text."""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return [_decoded(inner) for inner in value] if isinstance(value, list) else value
+def _declared(fields: Mapping[str, Any], mark: Mark) -> Iterator[Any]:
+    """Yield the values on the first level of flat fields whose names have a mark."""
+    for name, value in fields.items():
+        if mark in name_of(name).marks and "." not in name:
+            yield alone(value)
 
 
-@dataclass(eq=False, slots=True)
-class _FieldReader:
-    """Tells what belongs to an item from what belongs to its crawl, and prose from facts.
+def published_first(fields: Mapping[str, Any]) -> int | None:
+    """The earliest date of publication in the first level of flat fields, in epoch seconds."""
+    moments = (moment_of(value) for value in _declared(fields, "published"))
+    return min((int(moment) for moment in moments if moment is not None), default=None)
 
-    The first attributes are arguments of `read_item`.
 
-    Attributes:
-        kept: what belongs to the item, by field.
-        facts: the facts among it.
-        shown: the values of the first facts, as the item has them.
-        links: the URLs in fields that are lists, without those of files.
-        has_page_url: whether the item has the URL of its page.
+def is_canonical(fields: Mapping[str, Any], page_url: str, own_url: str | None) -> bool:
+    """Whether an item declares its own URL, or that of its page, the canonical one."""
+    declared = next(_declared(fields, "canonical"), None)
+    if not isinstance(declared, str) or len(declared) > LONGEST_VALUE:
+        return False
+    return any(is_page_url(declared.strip(), url) for url in (page_url, own_url) if url)
+
+
+def _compared(reader: FieldReader, *, has_url: bool, is_keyed: bool) -> dict[str, Any]:
+    """What tells whether two items are equal."""
+    fields, facts = reader.kept, reader.facts
+    if has_url:
+        # Else its state may be all that tells an item from others, such as rows of a table.
+        states = {name for name, fact in facts.items() if fact.kind == Evidence.STATE}
+        fields = {name: value for name, value in fields.items() if name not in states}
+    if not is_keyed:
+        return fields
+    # A key that is no URL tells an item at all of its URLs, such as those of two sessions.
+    return {
+        "(site)": site(reader.page_url),
+        **{name: _without_place(name, value) for name, value in fields.items()},
+    }
+
+
+def _without_place(name: str, value: Any) -> Any:
+    """The site of a URL of the item; any other value as it is."""
+    is_own = name.casefold() in OWN_NAMES and type(value) is str and is_url(name_of(name), value)
+    return (host_of(value) and site(value)) if is_own else value
+
+
+def digest_of(
+    kind: str,
+    fields: Mapping[str, Any],
+    facts: Mapping[str, Folded],
+    links: Mapping[str, set[str]],
+    secret: bytes,
+) -> bytes:
+    """Hash an item to 16 bytes.
+
+    Facts count in their notation and lists as sets; all other values count as they are.
+
+    Args:
+        kind: the name of the item's class.
+        fields: its flat fields.
+        facts: those of them that are facts, folded.
+        links: the URLs in those of them that are lists.
+        secret: up to 64 bytes that key the hash.
     """
+    parts = dict[str, str]()
+    for name, value in fields.items():
+        if type(value) is not list:
+            is_link = type(value) is str and "?" in value and is_url(name_of(name), value)
+            is_elsewhere = is_link and name.casefold() not in OWN_NAMES
+            parts[name] = _scalar(unsigned(value) if is_elsewhere else value, facts.get(name))
+        elif name in links:  # faster; hundreds of URLs are common
+            of_list = links[name]
+            others = [inner for inner in value if type(inner) is not str or inner not in of_list]
+            parts[name] = f"t({sorted({*map(unsigned, of_list)})}){_inner(name, others)}"
+        else:
+            parts[name] = _inner(name, value)
+    written = f"{kind}:{_joined(parts)}".encode("utf-8", "surrogatepass")
+    return blake2b(written, key=secret, digest_size=16).digest()
 
-    page_url: str
-    since: float
-    now: float
-    fields: Sequence[str] | None = None
-    ignore: frozenset[str] = frozenset()
-    page_names: PageNames = _NO_NAMES
-    markup: Callable[[str], str] | None = None
-    kept: dict[str, Any] = field(default_factory=dict)
-    facts: dict[str, Folded] = field(default_factory=dict)
-    shown: dict[str, Any] = field(default_factory=dict)
-    links: dict[str, set[str]] = field(default_factory=dict)
-    has_page_url: bool = False
-    _prose: list[str] = field(default_factory=list)
 
-    def text(self) -> str:
-        """The prose of what was read."""
-        # Sorted by length, because two spiders choose different names and orders for the same
-        # fields, and because readers of the report see the body first.
-        if len(self._prose) == 1:  # a long text takes a while to hash
-            return self._prose[0]
-        return "\n".join(sorted(set(self._prose), key=lambda text: (-len(text), text)))
+def _inner(name: str, value: Any) -> str:
+    """A list, or a value inside it, as text."""
+    kind = type(value)
+    if kind is dict:
+        return _joined({key: _inner(f"{name}.{key}", inner) for key, inner in value.items()})
+    if kind is list:
+        parts = sorted({_inner(name, inner) for inner in value})
+        return parts[0] if len(parts) == 1 else f"l({''.join(parts)})"
+    return _scalar(value, fold(name_of(name), value))
 
-    def compared(self, *, has_url: bool, is_keyed: bool) -> dict[str, Any]:
-        """What tells whether two items are equal."""
-        fields = self.kept
-        if has_url:
-            # Else its state may be all that tells an item from others, such as rows of a table.
-            states = {name for name, fact in self.facts.items() if fact.kind == Evidence.STATE}
-            fields = {name: value for name, value in fields.items() if name not in states}
-        # A key that is no URL tells an item at all of its URLs, such as those of two sessions.
-        return without_place(fields, self.page_url) if is_keyed else fields
 
-    def wants(self, name: str) -> bool:
-        """Whether a field of the first level, or a field inside it, is to be read."""
-        return name not in self.ignore and (
-            self.fields is None or any(path.partition(".")[0] == name for path in self.fields)
-        )
+def _scalar(value: Any, folded: Folded | None) -> str:
+    kind = type(value)
+    if folded is not None:
+        # A number without a sign may be an amount in any currency.
+        kind_name, text = str(max(folded.kind, int(Evidence.AMOUNT))), folded.whole()
+        if kind is str and "<" in value:
+            text = " ".join([text, *_TARGET.findall(value)])
+    else:
+        kind_name = value.kind if kind is Printed else kind.__name__
+        text = value.hex() if kind is bytes else str(value)
+    return f"{kind_name}:{len(text)}:{text}"
 
-    def read_all(self, flat_fields: Mapping[str, Any]) -> None:
-        """Read the fields that are to be read."""
-        for name, value in flat_fields.items():
-            if self.ignore and is_inside(name, self.ignore):
-                continue
-            if self.fields is None:
-                self._read(name, value)
-            elif is_inside(name, self.fields):
-                self._read(name, _decoded(value))
 
-    def _read(self, path: str, value: Any) -> None:
-        if type(value) is list:
-            self._read_list(path, value)
-        elif (value := self._keep(name_of(path), value)) is not None:
-            self.kept[path] = value
-            if self.markup:
-                value = self._without_tags(value)
-            is_long = type(value) in _TEXTS and len(value) > MIN_PROSE
-            if is_long and (text := self._text(path, [value])):
-                self._prose.append(text)
-            else:
-                self.add_fact(path, value)
-
-    def drop_ids_of(self, url: str) -> None:
-        """Drop ids that the URL has, and hashes of the URL of the item or its page.
-
-        A title that equals the file name in the URL is compared with other file names only.
-        """
-        for name, value in [*self.kept.items()]:
-            if "title" in name_of(name).marks and is_file_name(value, url):
-                for values in (self.facts, self.shown):
-                    if name in values:
-                        values[FILE_NAME] = values.pop(name)
-                continue
-            least = name_of(name).shortest_id if type(value) in (int, str) else 0
-            is_in = least and len(str(value)) >= least and is_in_url(str(value), url)
-            if is_in or is_hash_of(value, (url, self.page_url)):
-                for fields in (self.kept, self.facts, self.shown):
-                    fields.pop(name, None)
-
-    def keep_ratings(self) -> None:
-        """Turn ratings from state into facts: the item may be a review, whose rating is its own."""
-        for name, fact in self.facts.items():
-            if fact.kind == Evidence.STATE and "rating" in name_of(name).marks:
-                self.facts[name] = fact._replace(kind=Evidence.TEXT)
-
-    def _without_tags(self, value: Any) -> Any:
-        """A value with the text of markup in place of the markup."""
-        if type(value) is list:
-            return [self._without_tags(inner) for inner in value]
-        if type(value) is dict:
-            return {key: self._without_tags(inner) for key, inner in value.items()}
-        is_tagged = type(value) is str and len(value) > _SHORT and is_markup(value)
-        return self.markup(value) if self.markup and is_tagged else value
-
-    def keep(self, name: str, value: Any) -> Any:
-        """A value without ignored fields, empty values, times of the crawl and the page's URL."""
-        if self.ignore and is_inside(name, self.ignore):
-            return None
-        return self._keep(name_of(name), value)
-
-    def _keep(self, name: Name, value: Any) -> Any:
-        kind = type(value)
-        if kind is list:
-            kept_values = (self._keep(name, inner) for inner in value)
-            return [kept for kept in kept_values if kept is not None] or None
-        if kind is dict:
-            keys = value.keys()
-            if value.get("checksum") and keys >= _MEDIA:
-                keys -= _MEDIA - {"checksum"}
-            kept_items = ((key, self.keep(f"{name.text}.{key}", value[key])) for key in keys)
-            return {key: kept for key, kept in kept_items if kept is not None} or None
-        if is_missing(value) or self._is_of_crawl(name, value):
-            return None
-        if kind is not str:
-            return value
-        is_loose = len(value) < GLANCE and value.count(" ") > _FEW_SPACES
-        if is_loose and not name.state and "title" not in name.marks:
-            # Such as the text of a card with "12 reviews", which is too short to be prose.
-            value = without_state(value)
-        title = self.page_names.title
-        is_title = title and len(value) < 2 * len(title) and " ".join(value.split()) == title
-        return self.page_names.name() if is_title else value
-
-    def _is_of_crawl(self, name: Name, value: Any) -> bool:
-        """Whether a value is a time of the crawl or the URL of the page."""
-        if type(value) is str and is_url(name, value):
-            is_of_page = is_page_url(value.strip(), self.page_url)
-            self.has_page_url |= is_of_page
-            return is_of_page
-        marks = name.marks
-        if "download" in marks:
-            return True
-        if "fetched" in marks:
-            return is_moment(value)
-        dated = "dated" in marks or name.state is not None
-        if "title" not in marks and is_relative(value, dated=dated):
-            return True
-        if "published" in marks:
-            return False
-        return is_within(value, self.since - _SLACK, self.now + _SLACK)
-
-    def _without_links(self, path: str, values: list[Any]) -> list[Any]:
-        """Add a list to `kept`; return its values but for empty ones and links to pages."""
-        name = name_of(path)
-        links = links_elsewhere(name, values, self.page_url) - {self.page_names.title}
-        rest = [value for value in values if value not in links] if links else values
-        values = self._keep(name, rest) or []
-        if not (values or links):
-            return []
-        self.kept[path] = [*links, *values]
-        others = []
-        for value in self._without_tags(values) if self.markup else values:
-            # A text with tags is no URL.
-            is_link = type(value) is str and "<" not in value and is_url(name, value)
-            if is_link and not file_of(name, value):
-                links.add(value)
-            else:
-                others.append(value)
-        if links:
-            self.links[path] = links
-        return others
-
-    def _read_list(self, path: str, values: list[Any]) -> None:
-        """Read a list as one value, and each field of the mappings in it, such as offers."""
-        # URLs are neither prose nor facts, except those of files.
-        others = self._without_links(path, values)
-        if not others:
-            return
-        columns: dict[str, list[Any]] = {}
-        collect(columns, path, others)
-        for column, cells in list(columns.items()):
-            if text := self._text(column, [cell for cell in cells if type(cell) in _TEXTS]):
-                self._prose.append(text)
-                del columns[column]
-        if not columns:
-            return
-        self.add_fact(path, select(columns, path, others))
-        for column, cells in columns.items():
-            # Across sites only amounts count, so they need facts of their own.
-            if column != path:
-                self.add_fact(column, cells, at_least=Evidence.AMOUNT)
-
-    def add_fact(self, name: str, value: Any, at_least: int = Evidence.TEXT) -> None:
-        """Add a value to the facts, if it is one of this kind or a stronger one."""
-        folded = fold(name_of(name), value)
-        if folded is not None and folded.kind >= at_least:
-            self.facts[name] = folded
-            if len(self.shown) < SHOWN:
-                self.shown[name] = value
-
-    def _text(self, path: str, values: list[str | Printed]) -> str:
-        """The text of a value if it is prose, else ""."""
-        name = name_of(path)
-        if sum(map(len, values)) <= MIN_PROSE or "silent" in name.marks:
-            return ""
-        lines = [line for value in values if (line := self._line(name, str(value)))]
-        return "\n".join(lines) if lines and is_prose(lines) else ""
-
-    def _line(self, name: Name, text: str) -> str:
-        """The text of a value if it may be prose, else ""."""
-        if self.markup is None and len(text) > _SHORT and is_markup(text):
-            return ""
-        text = text.strip()
-        is_json = text[:1] + text[-1:] in ("{}", "[]") and '"' in text
-        return "" if is_json or is_encoded(text) or is_url(name, text) else text
+def _joined(parts: Mapping[str, str]) -> str:
+    return f"d({''.join([f'{len(name)}:{name}={parts[name]}' for name in sorted(parts)])})"

@@ -95,6 +95,8 @@ class Facts:
         Of more than `MAX_FIELDS`, the first ones are kept, amounts before all others, then in the
         order of their names. The others become one fact that differs if any of them does.
         """
+        if not fields:
+            return cls()
         values: dict[int, Folded] = {}
         names: dict[int, str] = {}
         fields = {**fields, **_times(fields)}

@@ -36,7 +36,7 @@ _LINKS = re.compile(
 
 # Query parameters that hold the signature of a presigned URL, and those that come with it.
 _SIGNATURE = re.compile(r"(?:.*[-_])?(?:signature|sig|hmac|token|jwt)", re.IGNORECASE)
-_SIGNS = ("signature", "sig=", "hmac", "token", "jwt")
+_SIGNS = re.compile("signature|sig=|hmac|token|jwt", re.IGNORECASE)
 _OF_SIGNATURE = re.compile(
     rf"{_SIGNATURE.pattern}|x-(?:amz|goog|oss|cos)-.*|exp(?:ires?|iry)?|key-pair-id|policy"
     "|(?:aws|google|oss)access(?:key)?id|s[eprtv]",
@@ -79,7 +79,7 @@ def file_of(name: Name, url: str) -> str:
     if match := _DOWNLOAD.match(url):
         return match[1]
     if _FILES.search(name.text) and not MEDIA.search(url):
-        path = place(_unsigned(url)).rstrip("?")
+        path = place(unsigned(url)).rstrip("?")
         return path[path.find("/") :] if "/" in path else path
     return ""
 
@@ -93,19 +93,15 @@ def is_file_name(value: Any, url: str) -> bool:
     return type(value) is str and "." in value and last_part(url) == value
 
 
-def unsigned(urls: Sequence[str]) -> Sequence[str]:
-    """Presigned URLs without their signatures and expiry times; other URLs as they are.
+def unsigned(url: str) -> str:
+    """A presigned URL without its signature and expiry time; any other URL as it is.
 
-    >>> unsigned(["https://cdn.example/7.jpg?w=640&Expires=1700000000&Signature=mVq"])
-    ['https://cdn.example/7.jpg?w=640']
+    >>> unsigned("https://cdn.example/7.jpg?w=640&Expires=1700000000&Signature=mVq")
+    'https://cdn.example/7.jpg?w=640'
     """
-    joined = "".join(urls).lower()  # presigned URLs are rare
-    may_be_signed = "?" in joined and any(sign in joined for sign in _SIGNS)
-    return [*map(_unsigned, urls)] if may_be_signed else urls
-
-
-def _unsigned(url: str) -> str:
     path, _, query = url.partition("?")
+    if not query or not _SIGNS.search(query):
+        return url
     parts = {part: part.partition("=")[0] for part in query.split("&")}
     if not any(map(_SIGNATURE.fullmatch, parts.values())):
         return url

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import SplitResult, unquote, urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from scrapy_simhash.item.keys import TRACKING
 from scrapy_simhash.item.names import Name, is_inside, name_of
@@ -204,25 +204,9 @@ def same_site(a: str, b: str) -> bool:
     return (host is not None and host == host_of(b)) or site(a) == site(b)
 
 
-# Matches most URLs, with the same parts as `urlsplit` in a fraction of the time.
-_PLAIN = re.compile(
-    r"(https?)://(([a-z0-9.-]+)(?::[0-9]*)?)(/[!-\"$->@-~]*)?(?:\?([!-\"$-~]*))?(?:#.*)?\Z",
-    re.DOTALL,
-)
-
-
-def split_url(url: str) -> SplitResult:
-    """The parts of a URL without its fragment. Raises ValueError if it can't be parsed."""
-    if match := _PLAIN.match(url):
-        return SplitResult(match[1], match[2], match[4] or "", match[5] or "", "")
-    return urlsplit(url)._replace(fragment="")
-
-
 @lru_cache(maxsize=4096)
 def host_of(url: str) -> str | None:
     """The host of a URL, "" if it has none; None if it can't be parsed."""
-    if match := _PLAIN.match(url):
-        return match[3]
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -303,7 +287,7 @@ def place(url: str) -> str:
 def _place_and_language(url: str) -> tuple[str, str]:
     """The place of a URL, and the language of its menus, "" if the URL does not name one."""
     try:
-        split = split_url(url)
+        split = urlsplit(url)
     except ValueError:
         return url, ""
     parameters = [(part, _VIEW_PARAMETER.match(part)) for part in split.query.split("&")]
@@ -352,7 +336,7 @@ class UrlParts:
         if len(url) > _LONGEST_URL:
             return None
         try:
-            split = split_url(url)
+            split = urlsplit(url)
         except ValueError:
             return None
         parameters = sorted(filter(None, split.query.split("&")))

@@ -11,7 +11,7 @@ from decimal import Decimal
 from enum import Enum
 from hashlib import blake2b
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any
 
 #: Levels of nesting that are read value by value; JSON-LD of shops has about six. The levels below
 #: are read as a digest, which also ends references of an object to itself.
@@ -54,24 +54,19 @@ class Printed:
         return True
 
 
-class ReadFields(NamedTuple):
-    """The fields of an item.
+def read_fields(item: Any) -> tuple[dict[str, Any], set[str]]:
+    """Read the fields of an item; nested ones are named by their path, lists stay lists.
 
-    Attributes:
-        tree: the values by name, sorted. A value is such a dict, a list of values, None, a str,
-            bytes, bool, int, float or Decimal, a date or time of `datetime`, or `Printed`.
-        unread: the names of the fields that could not be read.
-    """
-
-    tree: dict[str, Any]
-    unread: frozenset[str]
-
-
-def read_fields(item: Any) -> ReadFields:
-    """Read the fields of an item.
+    Returns:
+        The values by name, and the names of the fields of the first level that could not be read.
+        A value is a list, a dict in a list with sorted names, None, a str, bytes, bool, int, float
+        or Decimal, a date or time of `datetime`, or `Printed`.
 
     Raises:
         TypeError: this is no item. Nothing inside an item raises.
+
+    >>> read_fields({"offer": {"price": 7}, "tags": ["a"]})
+    ({'offer.price': 7, 'tags': ['a']}, set())
     """
     if not _is_item(item):
         raise TypeError(
@@ -80,7 +75,11 @@ def read_fields(item: Any) -> ReadFields:
         )
     copier = _Copier()
     tree = copier.copy(item, 0)
-    return ReadFields(tree if isinstance(tree, dict) else {}, frozenset(copier.unread))
+    fields: dict[str, list[Any]] = {}
+    _flatten(tree if isinstance(tree, dict) else {}, "", fields)
+    # A field may itself be called "offer.price".
+    flat = {name: values[0] if len(values) == 1 else values for name, values in fields.items()}
+    return flat, copier.unread
 
 
 def is_missing(value: Any) -> bool:
@@ -88,18 +87,6 @@ def is_missing(value: Any) -> bool:
     if type(value) is str:
         return value in _MISSING
     return value is None or value == b"" or (type(value) is float and math.isnan(value))
-
-
-def flat(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Name nested fields by their path; lists stay lists.
-
-    >>> flat({"offer": {"price": 7}, "tags": ["a"]})
-    {'offer.price': 7, 'tags': ['a']}
-    """
-    fields: dict[str, list[Any]] = {}
-    _flatten(tree, "", fields)
-    # A field may itself be called "offer.price".
-    return {name: values[0] if len(values) == 1 else values for name, values in fields.items()}
 
 
 def _flatten(tree: Mapping[str, Any], path: str, fields: dict[str, list[Any]]) -> None:
@@ -256,3 +243,24 @@ def short(value: Any) -> str:
         value = ", ".join(map(short, value[:SHOWN]))
     text = str(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+
+
+def collect(columns: dict[str, list[Any]], path: str, value: Any) -> None:
+    """Collect the scalars inside a list by the path of their field, at any depth."""
+    if isinstance(value, list):
+        for inner in value:
+            collect(columns, path, inner)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            collect(columns, f"{path}.{key}", inner)
+    else:
+        columns.setdefault(path, []).append(value)
+
+
+def select(columns: Mapping[str, Any], name: str, value: Any) -> Any:
+    """A value with nothing but the scalars of these columns, which `collect` has made."""
+    if isinstance(value, list):
+        return [select(columns, name, inner) for inner in value]
+    if isinstance(value, dict):
+        return {key: select(columns, f"{name}.{key}", inner) for key, inner in value.items()}
+    return value if name in columns else None

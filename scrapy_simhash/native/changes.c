@@ -204,24 +204,20 @@ static PyObject *spelt(const Words *words, Range range)
     return made;
 }
 
-/* Add a change, without the words that both texts have at its ends. Returns -1 without memory. */
-static int add_change(Bytes *changes, const Words *new, const Words *old, Range mine, Range theirs)
+/* Add a change, without the words that both texts have at its ends. */
+static void add_change(Buffer *changes, const Words *new, const Words *old, Range mine, Range theirs)
 {
-    Change *change = (Change *)(void *)room_for(changes, sizeof *change);
-    if (!change)
-        return -1;
     while (mine.from < mine.to && theirs.from < theirs.to &&
            are_equal(new, mine.from, old, theirs.from))
         mine.from++, theirs.from++;
     while (mine.from < mine.to && theirs.from < theirs.to &&
            are_equal(new, mine.to - 1, old, theirs.to - 1))
         mine.to--, theirs.to--;
-    *change = (Change){mine, theirs};
-    changes->used += sizeof *change;
-    return 0;
+    Change change = {mine, theirs};
+    append(changes, &change, sizeof change);
 }
 
-static int find_changes(const Words *new, const Words *old, const Pairs *pairs, Bytes *changes)
+static void find_changes(const Words *new, const Words *old, const Pairs *pairs, Buffer *changes)
 {
     Py_ssize_t count = new->count ? new->count - 1 : 0, start = -1, end = 0;
     Py_ssize_t most = new->count < old->count ? new->count : old->count, same = 0, last = 0;
@@ -237,31 +233,30 @@ static int find_changes(const Words *new, const Words *old, const Pairs *pairs, 
         if (start >= 0 && (at == count || at - end >= CHANCE)) {
             Py_ssize_t before = start - 1, after = end + 1 < new->count ? end : -1;
             Range mine = {before >= 0 ? start + 1 : 0, after >= 0 ? end : new->count};
-            if (add_change(changes, new, old, mine, between(pairs, new, before, after)))
-                return -1;
+            add_change(changes, new, old, mine, between(pairs, new, before, after));
             start = -1;
         }
         if (start < 0)
             start = at;
         end = at + 1;
     }
-    return 0;
 }
 
 /* Compare the words of two texts, the new one first. Returns -1 without memory. */
-static int compare_words(const Words words[2], Bytes *changes)
+static int compare_words(const Words words[2], Buffer *changes)
 {
     Pairs pairs;
-    int failed = read_pairs(&pairs, &words[1]) ||
-                 find_changes(&words[0], &words[1], &pairs, changes);
+    if (read_pairs(&pairs, &words[1]))
+        return -1;
+    find_changes(&words[0], &words[1], &pairs, changes);
     free(pairs.heads);
-    return failed ? -1 : 0;
+    return changes->failed ? -1 : 0;
 }
 
-static PyObject *spell_changes(const Words words[2], const Bytes *found)
+static PyObject *spell_changes(const Words words[2], const Buffer *found)
 {
     PyObject *changes = PyList_New(0);
-    const Change *change = (const Change *)(const void *)found->at;
+    const Change *change = (const Change *)(const void *)found->bytes;
 
     for (size_t left = found->used / sizeof *change; changes && left; left--, change++) {
         Range mine = change->new;
@@ -281,7 +276,7 @@ PyObject *core_changes(PyObject *Py_UNUSED(module), PyObject *arguments)
     PyObject *texts[2], *made = NULL;
     Py_buffer table;
     Words words[2] = {{.count = 0}, {.count = 0}};
-    Bytes changes = {0};
+    Buffer changes = {0};
     int normalised, failed = 0;
 
     if (!PyArg_ParseTuple(arguments, "UUy*p:changes", &texts[0], &texts[1], &table, &normalised))
@@ -305,7 +300,7 @@ PyObject *core_changes(PyObject *Py_UNUSED(module), PyObject *arguments)
     } else if (!failed) {
         made = Py_BuildValue("(Ndd)", spell_changes(words, &changes), words[0].words, words[1].words);
     }
-    free(changes.at);
+    free(changes.bytes);
     free(words[0].room.hashes);
     free(words[1].room.hashes);
     PyBuffer_Release(&table);
@@ -331,9 +326,9 @@ static int may_be_reference(const Words *words, Py_ssize_t at)
 /* Whether the changes surely replace no passage and no reference and rename nothing, and, then 2,
  * have no number: methods of features.changes.Changes. Here ideographs are words, and exchanges the
  * same if their first words are. */
-static int judge_changes(const Words words[2], const Bytes *found)
+static int judge_changes(const Words words[2], const Buffer *found)
 {
-    const Change *changes = (const Change *)(const void *)found->at;
+    const Change *changes = (const Change *)(const void *)found->bytes;
     size_t count = found->used / sizeof *changes;
     double least = words[words[0].words > words[1].words].words * SHARE;
     int result = 2;
@@ -388,9 +383,9 @@ static int read_text(Words *words, At at, int64_t size, const Py_buffer *table)
 /* What judge_changes tells of two texts that were read; -1 without memory. */
 static int judge_texts(const Words words[2])
 {
-    Bytes changes = {0};
+    Buffer changes = {0};
     int result = compare_words(words, &changes) ? -1 : judge_changes(words, &changes);
-    free(changes.at);
+    free(changes.bytes);
     return result;
 }
 

@@ -7,6 +7,18 @@
 
 #include "node.h"
 
+int grow(Buffer *buffer, size_t size)
+{
+    size_t room = 2 * buffer->room + size + 1024;
+    char *grown = realloc(buffer->bytes, room);
+    if (grown) {
+        buffer->bytes = grown;
+        buffer->room = room;
+    }
+    buffer->failed |= !grown;
+    return grown != NULL;
+}
+
 PyObject *left_to_python(PyObject *made)
 {
     if (made || !PyErr_ExceptionMatches(PyExc_UnicodeDecodeError))

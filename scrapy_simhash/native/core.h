@@ -18,24 +18,23 @@
 /* A place in UTF-8. */
 typedef const unsigned char *At;
 
-/* Bytes that grow. They may be used without the GIL. */
+/* A buffer that grows; it may be used without the GIL. Failure is remembered, so that one check at the
+ * end is enough. */
 typedef struct {
-    char *at;
+    char *bytes;
     size_t used, room;
-} Bytes;
+    int failed;
+} Buffer;
 
-/* Room for further bytes behind those that are used; NULL without memory. */
-static inline char *room_for(Bytes *bytes, size_t further)
+/* Make room for more bytes. Returns whether that worked. */
+int grow(Buffer *buffer, size_t size);
+
+static inline void append(Buffer *buffer, const void *bytes, size_t size)
 {
-    if (bytes->used + further >= bytes->room) {
-        size_t room = 2 * (bytes->used + further) + 64;
-        char *at = realloc(bytes->at, room);
-        if (!at)
-            return NULL;
-        bytes->at = at;
-        bytes->room = room;
-    }
-    return bytes->at + bytes->used;
+    if (buffer->room - buffer->used < size && !grow(buffer, size))
+        return;
+    memcpy(buffer->bytes + buffer->used, bytes, size);
+    buffer->used += size;
 }
 
 /* Read a character and go behind it; anything for invalid UTF-8. */

@@ -446,8 +446,8 @@ static PyObject *cut_page(PyObject *root, const Rules *rules)
         append_boilerplate(&beside, taken, count);
     }
     PyObject *made = tell(taken, &text, width, &beside);
-    PyMem_Free(text.bytes);
-    PyMem_Free(beside.bytes);
+    free(text.bytes);
+    free(beside.bytes);
     free_walk(&first);
     free_walk(&second);
     return made;

@@ -121,13 +121,11 @@ static int hides(const char *style)
     return 0;
 }
 
-int mark_of(const Table *words, const char *names[2], const char *style, int is_docbook)
+int mark_of(const Table *words, const char *names[2], const char *style)
 {
     int found = UNMARKED;
     for (int at = 0; at < 2; at++) {
         int mark = names[at] && strcmp(names[at], POSTS) ? mark_of_name(words, names[at]) : UNMARKED;
-        if (mark && is_docbook && !strcmp(names[at], "sidebar"))
-            return UNMARKED;
         found = mark > found ? mark : found;
     }
     return !found && style && hides(style) ? MARKED : found;

@@ -149,29 +149,10 @@ static Py_ssize_t pair_tokens(const Room *room, Py_ssize_t tokens, const Hashing
     return tokens ? tokens - 1 : 0;
 }
 
-static void sift_down(uint64_t *heap, size_t at, size_t count)
+static int in_order(const void *a, const void *b)
 {
-    uint64_t value = heap[at];
-    for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && heap[child] < heap[child + 1])
-            child++;
-        if (value >= heap[child])
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = value;
-}
-
-static void heap_sort(uint64_t *values, size_t count)
-{
-    for (size_t at = count / 2; at-- > 0;)
-        sift_down(values, at, count);
-    for (size_t end = count; end-- > 1;) {
-        uint64_t most = values[0];
-        values[0] = values[end];
-        values[end] = most;
-        sift_down(values, 0, end);
-    }
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return (one > other) - (one < other);
 }
 
 /* Sort hashes into buckets, one to four times as many, so that few are out of order. */
@@ -212,7 +193,7 @@ static Py_ssize_t sort_distinct(const Room *room, Py_ssize_t count)
         sorted[at] = value;
         moves -= end - at;
         if (moves < 0) { /* the hashes were chosen to collide */
-            heap_sort(sorted, (size_t)count);
+            qsort(sorted, (size_t)count, sizeof *sorted, in_order);
             break;
         }
     }

@@ -125,9 +125,9 @@ typedef struct {
 } Text;
 
 /* Append the sketches of texts: fingerprint, digest and shingles, or nothing if there are none. The
- * fingerprint is 0 if `second` is. Returns -1 without memory. */
-static int sketch_texts(Text *texts, Py_ssize_t count, Room *room, const Py_buffer *table,
-                        int normalised, const Hashing *with, uint64_t second, Bytes *made)
+ * fingerprint is 0 if `second` is. */
+static void sketch_texts(Text *texts, Py_ssize_t count, Room *room, const Py_buffer *table,
+                         int normalised, const Hashing *with, uint64_t second, Buffer *made)
 {
     for (Text *text = texts; text < texts + count; text++) {
         Py_ssize_t length = read_characters(text->at, text->at + text->size, room->points);
@@ -137,19 +137,14 @@ static int sketch_texts(Text *texts, Py_ssize_t count, Room *room, const Py_buff
         text->end = -1;
         if (hashes < 0)
             continue;
-        char *next = room_for(made, sizeof words + (size_t)shingles.len);
-        if (!next)
-            return -1;
         if (hashes && second)
             vote(&shingles, second, words);
         if (hashes) {
-            memcpy(next, words, sizeof words);
-            memcpy(next + sizeof words, room->sorted, (size_t)shingles.len);
-            made->used += sizeof words + (size_t)shingles.len;
+            append(made, words, sizeof words);
+            append(made, room->sorted, (size_t)shingles.len);
         }
         text->end = (Py_ssize_t)made->used;
     }
-    return 0;
 }
 
 /* Where the texts are. Returns the bytes of all, and of the longest one; -1 with an exception. */
@@ -173,7 +168,7 @@ PyObject *core_sketches(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_buffer table;
     Hashing with;
     Room room = {0};
-    Bytes found = {0};
+    Buffer found = {0};
     int normalised;
     unsigned long long base, pair, second;
 
@@ -193,21 +188,21 @@ PyObject *core_sketches(PyObject *Py_UNUSED(module), PyObject *arguments)
         PyErr_NoMemory();
     } else if (total >= 0) {
         PyThreadState *others = total >= LONG ? PyEval_SaveThread() : NULL;
-        int failed = sketch_texts(texts, count, &room, &table, normalised, &with, second, &found);
+        sketch_texts(texts, count, &room, &table, normalised, &with, second, &found);
         if (others)
             PyEval_RestoreThread(others);
-        made = failed ? PyErr_NoMemory() : PyList_New(0);
+        made = found.failed ? PyErr_NoMemory() : PyList_New(0);
     }
     for (Py_ssize_t at = 0, start = 0; made && at < count; at++) {
         Py_ssize_t end = texts[at].end;
         PyObject *sketch = end < 0 ? Py_NewRef(Py_None)
-                                   : PyBytes_FromStringAndSize(found.at + start, end - start);
+                                   : PyBytes_FromStringAndSize(found.bytes + start, end - start);
         if (!sketch || PyList_Append(made, sketch))
             Py_CLEAR(made);
         Py_XDECREF(sketch);
         start = end < 0 ? start : end;
     }
-    free(found.at);
+    free(found.bytes);
     free(room.hashes);
     PyMem_Free(texts);
     PyBuffer_Release(&table);

@@ -48,13 +48,74 @@ static int action_of(Actions *actions, const Node *node)
     return actions->actions[place];
 }
 
+/* White space of str.split. */
+static int is_space(uint32_t c)
+{
+    if (c < 0x80)
+        return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x1F);
+    return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+           c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+/* Characters that blocks.width counts as three. */
+static int is_wide(uint32_t c)
+{
+    static const uint32_t ranges[][2] = {
+        {0x1100, 0x11FF}, {0x2E80, 0x2FDF}, {0x3005, 0x3007},   {0x3021, 0x3029},  {0x3038, 0x303B},
+        {0x3041, 0x30FF}, {0x3105, 0x318E}, {0x31A0, 0x31BF},   {0x31F0, 0x31FF},  {0x3400, 0x4DBF},
+        {0x4E00, 0x9FFF}, {0xA960, 0xA97F}, {0xAC00, 0xD7FF},   {0xF900, 0xFAFF},  {0xFF66, 0xFFDC},
+        {0x20000, 0x3FFFF},
+    };
+    for (size_t at = 0; c >= 0x1100 && at < sizeof ranges / sizeof *ranges; at++)
+        if (c <= ranges[at][1])
+            return c >= ranges[at][0];
+    return 0;
+}
+
+/* Add UTF-8 that ends with a NUL. `text`: the target; NULL to count the width only. Invalid UTF-8 is
+ * found when the text is decoded. */
+static void add_to_line(Line *line, Buffer *text, const char *content)
+{
+    At at = (At)content, end = at + strlen(content);
+
+    while (*at) {
+        At word = at, next = at;
+        uint32_t character;
+        Py_ssize_t width = 0;
+        for (;; at = next) {
+            for (; *at > ' ' && *at < 0x80; at++)
+                width++;
+            if (!*at)
+                break;
+            next = at;
+            character = *next < 0x80 ? *next++ : read_character(&next, end);
+            if (is_space(character))
+                break;
+            width += is_wide(character) ? 3 : 1;
+        }
+        if (at > word) {
+            int spaced = line->pending && line->width;
+            if (spaced && text)
+                append(text, " ", 1);
+            if (text)
+                append(text, word, (size_t)(at - word));
+            line->width += width + spaced;
+            line->pending = 0;
+        }
+        if (*at) {
+            line->pending = 1;
+            at = next;
+        }
+    }
+}
+
 /* Add the text that begins with a node: the text of an element, or its tail. */
 static void add_text(Walk *walk, const Node *node, int in_links)
 {
     for (; node && is_text(node); node = node->next) {
         if (!node->content)
             continue;
-        walk->is_odd |= !add_to_line(&walk->line, &walk->text, content_of(node));
+        add_to_line(&walk->line, &walk->text, content_of(node));
         if (in_links)
             add_to_line(&walk->links, NULL, content_of(node));
     }
@@ -72,17 +133,6 @@ static void end_piece(Walk *walk, int kind)
     memset(&walk->links, 0, sizeof walk->links);
 }
 
-static int is_docbook(Walk *walk, const Node *element)
-{
-    const Node *child = element->children;
-    while (child && !is_in_tree(child))
-        child = child->next;
-    const char *name = NULL;
-    if (child && child->type == XML_ELEMENT_NODE)
-        name = value_of(child, "class", &walk->is_odd);
-    return name && !strcmp(name, "titlepage");
-}
-
 static void add_span(Walk *walk, const Node *element, Py_ssize_t start, int kind)
 {
     Span span = {start, count_pieces(walk), 0, 0, 0, kind == BESIDE ? MARKED : UNMARKED,
@@ -90,16 +140,13 @@ static void add_span(Walk *walk, const Node *element, Py_ssize_t start, int kind
     if (element->properties && !span.mark) {
         int *is_odd = &walk->is_odd;
         const char *names[] = {value_of(element, "class", is_odd), value_of(element, "id", is_odd)};
-        int is_sidebar = (names[0] && !strcmp(names[0], "sidebar")) ||
-                         (names[1] && !strcmp(names[1], "sidebar"));
         const char *role = value_of(element, "role", is_odd);
         const char *modal = value_of(element, "aria-modal", is_odd);
         if ((modal && !strcmp(modal, "true")) ||
             (role && (!strcmp(role, "dialog") || !strcmp(role, "alertdialog"))))
             span.mark = DIALOG;
         else
-            span.mark = mark_of(walk->words, names, value_of(element, "style", is_odd),
-                                is_sidebar && is_docbook(walk, element));
+            span.mark = mark_of(walk->words, names, value_of(element, "style", is_odd));
     }
     append(&walk->spans, &span, sizeof span);
 }
@@ -206,9 +253,9 @@ void walk_skipped(Walk *walk, const Table *visible)
 
 void free_walk(Walk *walk)
 {
-    PyMem_Free(walk->text.bytes);
-    PyMem_Free(walk->pieces.bytes);
-    PyMem_Free(walk->spans.bytes);
-    PyMem_Free(walk->stack.bytes);
-    PyMem_Free(walk->skipped.bytes);
+    free(walk->text.bytes);
+    free(walk->pieces.bytes);
+    free(walk->spans.bytes);
+    free(walk->stack.bytes);
+    free(walk->skipped.bytes);
 }

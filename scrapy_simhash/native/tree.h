@@ -33,33 +33,11 @@ static inline unsigned slot_of(const Table *table, const char *name, size_t leng
  * points into it. */
 int read_table(Table *table, const Py_buffer *packed);
 
-/* A buffer that grows. Failure is remembered, so that one check at the end is enough. */
-typedef struct {
-    char *bytes;
-    size_t used, room;
-    int failed;
-} Buffer;
-
 /* The width of a text whose white space is being collapsed. */
 typedef struct {
     Py_ssize_t width;
     int pending;
 } Line;
-
-/* Make room for more bytes. Returns whether that worked. */
-int grow(Buffer *buffer, size_t size);
-
-static inline void append(Buffer *buffer, const void *bytes, size_t size)
-{
-    if (buffer->room - buffer->used < size && !grow(buffer, size))
-        return;
-    memcpy(buffer->bytes + buffer->used, bytes, size);
-    buffer->used += size;
-}
-
-/* Add UTF-8 that ends with a NUL. `text`: the target; NULL to count the width only. Returns 0 for
- * invalid UTF-8. */
-int add_to_line(Line *line, Buffer *text, const char *content);
 
 /* As in text/blocks.py; kinds of blocks follow BLOCK. */
 enum { INLINE, SPACE, LINK, SKIP, BLOCK, BESIDE, LEAF, PARAGRAPH, HEADING };
@@ -112,6 +90,6 @@ void walk_skipped(Walk *walk, const Table *visible);
 void free_walk(Walk *walk);
 
 /* What a class and an id, and a style mark, as text.blocks.marking_of; NULL where there is none. */
-int mark_of(const Table *words, const char *names[2], const char *style, int is_docbook);
+int mark_of(const Table *words, const char *names[2], const char *style);
 
 #endif

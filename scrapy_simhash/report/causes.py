@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.words import UNCHANGED
-from scrapy_simhash.item.urls import same_site, split_url, view_of
+from scrapy_simhash.item.urls import same_site, view_of
 from scrapy_simhash.visible import shortened
 
 # Folders that are named: those with a digit are as many as there are pages.
@@ -63,7 +64,7 @@ def cause_of(url: str, original: str) -> Cause:
         return Cause("listed again under the same URL")
     is_near = same_site(url, original)
     try:
-        new, old = split_url(url), split_url(original)
+        new, old = urlsplit(url), urlsplit(original)
     except ValueError:
         return Cause("at another URL")
     hosts = tuple(sorted({one.netloc.rpartition("@")[2].lower() for one in (new, old)}))

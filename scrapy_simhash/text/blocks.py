@@ -269,18 +269,11 @@ def marking_of(element: HtmlElement) -> Marking:
     marking = Marking.NOTHING
     for name in (element.get("class"), element.get("id")):
         if name and name != _POSTS and (of_name := _marking_of_name(name[:_NAME_LENGTH])):
-            if name == "sidebar" and _is_docbook(element):
-                return Marking.NOTHING
             marking = max(marking, of_name)
     style = element.get("style")
     if not marking and style and _HIDDEN.search(style, 0, _STYLE_LENGTH):
         return Marking.BOILERPLATE
     return marking
-
-
-def _is_docbook(element: HtmlElement) -> bool:
-    """Whether a sidebar is one of DocBook: a box of text with a title."""
-    return len(element) > 0 and element[0].get("class") == "titlepage"
 
 
 def _add_block(blocks: list[Block], parts: list[str], linked: list[str], kind: Action) -> None:

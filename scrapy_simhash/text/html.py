@@ -87,6 +87,17 @@ def decode(body: bytes) -> str:
         return body.decode("cp1252", "replace")
 
 
+def parse_within_limits(source: bytes | str) -> HtmlElement | None:
+    """Parse a page; None if it has no element, is too large or too complex."""
+    body = source.encode("utf-8", "replace") if isinstance(source, str) else source
+    if is_too_large(body):
+        return None
+    text = source if isinstance(source, str) else decode(source)
+    root = None if is_too_complex(text, is_parsed=False) else parse_html(text)
+    # A comment, for example, is a root without a name.
+    return root if root is not None and isinstance(root.tag, str) else None
+
+
 def is_too_large(body: bytes) -> bool:
     """Whether a page has more than 5 MiB."""
     return len(body) > _BYTES

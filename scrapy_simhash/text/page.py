@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from lxml import etree
@@ -18,10 +19,13 @@ from lxml.html import HtmlElement
 from numpy.typing import NDArray
 
 from scrapy_simhash.features.shingles import among, distinct, shingles
+from scrapy_simhash.item.content import ItemContent, read_facts
+from scrapy_simhash.item.folding import without_tags
 from scrapy_simhash.loading import is_import_path, load_object
 from scrapy_simhash.text.blocks import width
 from scrapy_simhash.text.density import body, density, read
-from scrapy_simhash.text.html import parse_html
+from scrapy_simhash.text.html import parse_html, parse_within_limits
+from scrapy_simhash.text.page_facts import page_facts
 
 Extractor = Callable[[HtmlElement], str]
 
@@ -160,6 +164,46 @@ def read_page(
         pairs=pairs,
         page_sketch=_sketch_of(pairs),
     )
+
+
+# The beginning of a page, not of a fragment.
+_PAGE = re.compile(
+    r"\s*+(?:<\?[^>]*+>\s*+|<!--(?:[^-]++|-(?!->))*+-->\s*+)*+<(?:!doctype|html|head|body)\b",
+    re.IGNORECASE,
+)
+
+
+class MarkupReader:
+    """Reads the HTML in the values of one item: whole pages and fragments.
+
+    Args:
+        extractor: finds the main text of a page.
+        max_text: a page that shows more characters is not compared by its main text.
+    """
+
+    def __init__(self, extractor: Extractor, max_text: int) -> None:
+        self._extractor, self._max_text = extractor, max_text
+        self._facts: dict[str, Any] = {}
+
+    def text(self, markup: str) -> str:
+        """The text of a value: the main text of a page, "" if it has none; all of a fragment."""
+        root = parse_within_limits(markup)
+        if root is None:
+            return without_tags(markup)
+        if not _PAGE.match(markup):
+            return body(root)
+        content = read_page(root, self._extractor, most=self._max_text)
+        if content is None:
+            return without_tags(markup)
+        self._facts |= page_facts(root)
+        return content.text if content.is_representative else ""
+
+    def with_facts(self, content: ItemContent, **options: Any) -> ItemContent:
+        """Add the facts of the pages to the item's content; options as of `read_facts`."""
+        if not self._facts:
+            return content
+        facts = content.facts.joined(read_facts(self._facts, **options))
+        return replace(content, facts=facts)
 
 
 # A line of a site begins after white space or a clause, and ends before white space or with a

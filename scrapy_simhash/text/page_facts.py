@@ -22,12 +22,22 @@ from typing import Any
 from lxml.html import HtmlElement
 
 from scrapy_simhash.item.facts import ROW
+from scrapy_simhash.item.names import state_of
 from scrapy_simhash.item.numbers import amount
-from scrapy_simhash.item.state_values import state_of
 from scrapy_simhash.text import markup as marked
 from scrapy_simhash.text.blocks import BOILERPLATE, marking_of, tree_core
-from scrapy_simhash.text.markup import PROPERTIES, Markup, read_markup, short, text_of
-from scrapy_simhash.text.titles import Titles, agree, find_titles
+from scrapy_simhash.text.markup import (
+    PROPERTIES,
+    Elements,
+    Titles,
+    agree,
+    find_elements,
+    find_titles,
+    json_ld,
+    metas,
+    short,
+    text_of,
+)
 
 #: Whether elements are about the page, as far as that is known.
 Surroundings = dict[HtmlElement, bool]
@@ -95,18 +105,18 @@ class PageFacts:
         self._root, self._domain = root, domain
 
     @cached_property
-    def _markup(self) -> Markup:
-        return read_markup(self._root)
+    def _elements(self) -> Elements:
+        return find_elements(self._root)
 
     @cached_property
     def titles(self) -> Titles:
         """The names of the page."""
-        return find_titles(self._markup, self._domain)
+        return find_titles(self._elements, self._domain)
 
     @cached_property
     def _surroundings(self) -> Surroundings:
         """The elements around the heading, and around the article if the page has only one."""
-        articles = self._markup.articles
+        articles = self._elements.get("article", ())
         inner = [*articles] if len(articles) == 1 else []
         if self.titles.element is not None:
             inner.append(self.titles.element)
@@ -131,9 +141,9 @@ class PageFacts:
     def _rows(self) -> Iterator[tuple[HtmlElement, Iterable[HtmlElement]]]:
         """Yield the label and the values of each row about the page."""
         values: Iterable[HtmlElement]
-        for row in self._markup.rows:
+        for row in self._elements.get("row", ()):
             if row.tag == "dt":
-                label, values = row, takewhile(_is_definition, row.itersiblings("*"))
+                label, values = row, takewhile(lambda one: one.tag == "dd", row.itersiblings("*"))
             else:
                 cells = list(islice(row.iterchildren("*"), 3))
                 if len(cells) != 2 or cells[1].tag != "td":
@@ -145,26 +155,22 @@ class PageFacts:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """All facts; see `page_facts`."""
-        metas, (element, heading, title) = self._markup.metas, self.titles
+        (element, heading, title), elements = self.titles, self._elements
         facts = {"page:title": title, "page:heading": heading}
         facts = {name: value for name, value in facts.items() if value}
         for name, value in (
-            *_json_properties(self._markup.scripts, [title, heading]),
-            *_microdata(self._markup.items, self._surroundings),
-            *((marked.META[name], value) for name, value in metas.items()),
+            *_json_properties(json_ld(elements), [title, heading]),
+            *_microdata(elements.get("itemprop", ()), self._surroundings),
+            *((marked.META[name], value) for name, value in metas(elements).items()),
         ):
             if name not in facts and (normalised := _normalised(name, value)):
                 facts[name] = normalised
         is_dated = not _DATES.isdisjoint(facts)
-        if not is_dated and (time := _time(self._markup.times, self._surroundings)):
+        if not is_dated and (time := _time(elements.get("time", ()), self._surroundings)):
             facts["page:time"] = time
         if element is not None and "page:price" not in facts:
             facts |= _price(element, self._surroundings)
         return facts | self.rows
-
-
-def _is_definition(element: HtmlElement) -> bool:
-    return element.tag == "dd"
 
 
 def _is_state(text: str) -> bool:

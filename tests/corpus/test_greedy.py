@@ -52,7 +52,7 @@ def compare(count: int, seed: int, order=None, kind="auto", **options):
     documents = documents_of(plan, items(count, seed))
     order = list(range(count)) if order is None else order
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus.copies, "same_site", lambda *_: True)
+        patch.setattr(corpus.greedy, "same_site", lambda *_: True)
         patch.setattr(lookup, "may_be_one_site", lambda *_: True)
         # A corpus has all texts at hand; an index reads those of the nearest claims.
         patch.setattr(candidates, "NEAREST", 1000)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from claims import article
 from servers import ENGINES, cleared_database
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, event, select, text
 from sqlalchemy.exc import DBAPIError
 
 from scrapy_simhash.db import schema
@@ -110,3 +110,23 @@ def test_a_wait_for_one_after_the_other_is_distinguished_from_a_database_that_ha
         with pytest.raises(DBAPIError) as caught:
             connection.execute(text("SELECT pg_sleep(5)"))
         assert not has_waited_for_several(caught.value)
+
+
+@on_every_engine
+def test_few_answers_are_waited_for_behind_the_lock(db: Database, engine: str) -> None:
+    """Far from the server, each costs all crawls of the namespace its time on the way."""
+    index = Index(db)
+    sent = list[str]()
+    event.listen(db.engine, "before_cursor_execute", lambda *given: sent.append(given[2]))
+    event.listen(db.engine, "commit", lambda _: sent.append("COMMIT"))
+    stored = index.execute(claims=[index.document(article(n), key=f"{n}") for n in range(64)])
+    sent.clear()
+    texts = map(article, range(32, 96))
+    documents = [index.document(text, key=f"b{n}") for n, text in enumerate(texts)]
+    verdicts = index.execute(claims=documents, confirm=stored)
+    assert {verdict.kind for verdict in verdicts} == {"unique", "duplicate"}
+    taken = next(n for n, statement in enumerate(sent) if "UPDATE simhash_namespaces" in statement)
+    behind = sent[taken + 1 : sent.index("COMMIT", taken) + 1]
+    # The confirmed claims; new claims, keys, sightings and texts; the token; the commit. MariaDB
+    # can't return the row that an UPDATE has locked.
+    assert len(behind) == (8 if engine == "mariadb" else 7), behind

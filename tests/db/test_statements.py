@@ -6,17 +6,17 @@ import re
 
 import pytest
 
-from scrapy_simhash.index import missing, queries, sightings, writer
+from scrapy_simhash.index import missing, queries, writer
 from scrapy_simhash.index.index import Index
 
 BY_NUMBERS = {
     "fingerprints": queries.fingerprints,
     "details": queries.details,
     "texts": queries.texts,
-    "what identities were shown": sightings.of_identities(has_visits=True),
-    "what is met": sightings.meeting,
-    "where claims were met": sightings.elsewhere,
-    "copies": sightings.copies,
+    "what identities were shown": queries.of_identities(has_visits=True),
+    "what is met": queries.meeting,
+    "where claims were met": queries.elsewhere,
+    "copies": queries.copies,
     "claims that nobody was shown last": writer._unshown,
     "orphans": writer._orphan,
 }

@@ -10,7 +10,7 @@ from claims import article
 from servers import ENGINES
 
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.index import decide, similarity_cache
+from scrapy_simhash.index import comparing, decide
 from scrapy_simhash.index.decide import NEAREST, NOT_COMPARED
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.item.facts import Facts
@@ -38,13 +38,13 @@ def documents(index: Index, numbers: range) -> list[Any]:
 def compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One entry for each pair of texts that is looked at for where it differs."""
     calls: list[int] = []
-    real = similarity_cache.changes_of
+    real = comparing.changes_of
 
     def changes_of(new: str, old: str, **how: bool) -> Any:
         calls.append(len(new))
         return real(new, old, **how)
 
-    monkeypatch.setattr(similarity_cache, "changes_of", changes_of)
+    monkeypatch.setattr(comparing, "changes_of", changes_of)
     return calls
 
 
@@ -61,7 +61,7 @@ def test_while_texts_are_compared_others_write(db: Database) -> None:
                 number = len(kinds)
                 kinds.append(one.claim(article(number + 1), key=f"other {number}").kind)
 
-        index.lookup.similarities._note_work = write
+        index.lookup.texts._note_work = write
         (verdict,) = index.execute(documents(index, range(3, 4)))
     assert (verdict.kind, verdict.differs) == ("unique", "(passage)")
     assert len(kinds) >= 6
@@ -97,7 +97,7 @@ def test_a_document_is_compared_with_a_bounded_number_of_texts(
     for start in range(0, 96, 32):
         index.execute(documents(index, range(start, start + 32)))
     fresh = Index(db)  # which has read no text yet
-    fresh.lookup.similarities._note_work = lambda: worked.append(1)
+    fresh.lookup.texts._note_work = lambda: worked.append(1)
     compared.clear()
     (verdict,) = fresh.execute(documents(fresh, range(500, 501)))
     assert verdict.kind == "unique"

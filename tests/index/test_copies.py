@@ -9,7 +9,7 @@ from claims import article
 from decided import facts_of
 from servers import ENGINES, cleared_database
 
-from scrapy_simhash.index import sightings
+from scrapy_simhash.index import queries
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document
@@ -45,8 +45,8 @@ def test_a_later_process_knows_what_was_dropped(url: str, known: str | None) -> 
 def test_many_copies_of_one_item_do_not_hide_those_of_another(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sightings, "COPIES", 3)
-    monkeypatch.setattr(sightings, "copies", sightings.copies.limit(3))
+    monkeypatch.setattr(queries, "COPIES", 3)
+    monkeypatch.setattr(queries, "copies", queries.copies.limit(3))
     with Index(url) as index:
         for text, place, title in (
             (OTHER_TEXT, "a.com/original", "A report"),

@@ -15,7 +15,7 @@ from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
 from scrapy_simhash.item.evidence import Relation
 from scrapy_simhash.item.facts import conflict
-from scrapy_simhash.item.prose import MIN_PROSE
+from scrapy_simhash.item.fields import MIN_PROSE
 
 SINCE = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC).timestamp()
 PAGE = "https://shop.example/p/1"

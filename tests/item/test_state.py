@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from scrapy_simhash.index.similarity_cache import changes_of
+from scrapy_simhash.index.comparing import changes_of
 from scrapy_simhash.item.state import without_state
 
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from urllib.parse import SplitResult, urlsplit
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tldextract import TLDExtract
 
 from scrapy_simhash.item.urls import (
     UrlParts,
     _site_of_host,
     _suffixes,
-    host_of,
     same_site,
     site,
-    split_url,
     view_of,
 )
 
@@ -61,24 +55,6 @@ def test_sites_are_those_of_tldextract() -> None:
         is_wild = host in rules and f"*.{host.partition('.')[2]}" in _suffixes()
         found = "" if is_wild else of(host).top_domain_under_public_suffix
         assert _site_of_host(host) == (found or host)
-
-
-HOSTS = ["http://", "https://", "HTTP://", "a.b", "A.b", ":80", ":", "@", "[", "]", "-", "é", "％"]
-PATHS = ["/", "//", "..", "?", "#", "x=1", "&", ";", "\\", "\x7f", '"', " ", "\t", "\n"]
-
-
-@given(st.lists(st.sampled_from([*HOSTS, *PATHS])).map("".join))
-def test_parts_of_a_url_are_those_of_the_standard_library(url: str) -> None:
-    expected: SplitResult | None
-    try:
-        expected = urlsplit(url)._replace(fragment="")
-    except ValueError:
-        expected = None
-        with pytest.raises(ValueError):  # noqa: PT011 - as the standard library words it
-            split_url(url)
-    else:
-        assert split_url(url) == expected
-    assert host_of(url) == (None if expected is None else expected.hostname or "")
 
 
 @pytest.mark.parametrize(

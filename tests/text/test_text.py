@@ -341,14 +341,6 @@ def test_a_line_of_copyright_is_not_the_text_of_a_list_of_links() -> None:
     assert page_text(page).splitlines() == titles
 
 
-def test_a_sidebar_of_docbook_belongs_to_the_text() -> None:
-    article = paragraphs(ENGLISH)
-    box = "<div class=sidebar>{}<p>Bells are rung by hand, twice for yes and once for no.</p></div>"
-    title = "<div class=titlepage><p>On bells</p></div>"
-    assert "Bells" in page_text(f"<body><div>{article}{box.format(title)}</div></body>")
-    assert "Bells" not in page_text(f"<body><div>{article}{box.format('')}</div></body>")
-
-
 def test_a_short_box_is_not_the_text_of_a_longer_page() -> None:
     """The menu costs the page so much that its best element is the declaration."""
     menu = "".join(f"<li><a href='/{n}'>Section {n}</a></li>" for n in range(24))

@@ -11,10 +11,10 @@ from decided import facts_of
 from servers import ENGINES
 
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.index import similarity_cache
+from scrapy_simhash.index import comparing
+from scrapy_simhash.index.comparing import Texts
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.similarity_cache import SimilarityCache
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import candidate_limit, distance, jaccard
@@ -129,7 +129,7 @@ def test_of_texts_above_the_similarity_asked_for_hardly_one_is_not_compared() ->
 # The memory of the judge
 
 
-class Texts:
+class Stored:
     """Reads the texts of claims from a dict, and notes for which it was asked."""
 
     def __init__(self, texts: dict[int, str]) -> None:
@@ -142,24 +142,24 @@ class Texts:
         return {claim: self._packed[claim] for claim in wanted if claim in self._packed}
 
 
-def read(cache: SimilarityCache, texts: Texts, claims: Iterable[int]) -> None:
+def read(cache: Texts, texts: Stored, claims: Iterable[int]) -> None:
     if unknown := cache.missing(claims):
         cache.add(texts.of(unknown))
 
 
-def new_cache() -> SimilarityCache:
-    return SimilarityCache(SCHEME, lambda: None)
+def new_cache() -> Texts:
+    return Texts(SCHEME, lambda: None)
 
 
 def test_the_caches_of_all_namespaces_have_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(similarity_cache, "_kept", similarity_cache._Kept())
-    monkeypatch.setattr(similarity_cache, "_MOST_BYTES", 2500)
-    reader, caches = Texts({number: article(number) for number in range(10)}), []
+    monkeypatch.setattr(comparing, "_kept", comparing._Kept())
+    monkeypatch.setattr(comparing, "_MOST_BYTES", 2500)
+    reader, caches = Stored({number: article(number) for number in range(10)}), []
     for number in range(10):
         caches.append(new_cache())
         caches[-1].trim()
         read(caches[-1], reader, [number])
-    assert similarity_cache._kept.bytes < 4000
+    assert comparing._kept.bytes < 4000
     assert [cache.missing([number]) for number, cache in enumerate(caches)][-2:] == [[], []]
     assert caches[0].missing([0]) == [0]
     assert caches[-1].missing([8]) == [8], "of another namespace"
