@@ -135,8 +135,6 @@ class SimhashPipeline:
 
     def _warn_of_earlier(self, earlier: Sequence[object]) -> None:
         """Warn of pipelines that get the items before this one drops them."""
-        media = [one for one in earlier if isinstance(one, MediaPipeline)]
-        others = [one for one in earlier if one not in media]
         settings = self._crawler.settings
         placed = settings.get_component_priority_dict_with_base("ITEM_PIPELINES")
         numbers = {load_object(kind): number for kind, number in placed.items()}
@@ -146,21 +144,14 @@ class SimhashPipeline:
             number = f" ({numbers[kind]})" if kind in numbers else ""
             return f"{kind.__module__}.{kind.__qualname__}{number}"
 
-        here = named(self).rpartition(".")[2]
-        for kind, gets, one_of_them, pipelines in (
-            ("item", "get the items", "If one of them stores items, give it", others),
-            ("media", "download the files of items", "Give them", media),
-        ):
-            if pipelines:
-                logger.warning(
-                    "These %s pipelines run before %s, so they also %s that are dropped: %s. "
-                    "%s a higher number in ITEM_PIPELINES",
-                    kind,
-                    here,
-                    gets,
-                    ", ".join(map(named, pipelines)),
-                    one_of_them,
-                )
+        if earlier:
+            logger.warning(
+                "These item pipelines run before %s, so they also get the items that are dropped: "
+                "%s. If one of them stores items or downloads files, give it a higher number in "
+                "ITEM_PIPELINES",
+                named(self).rpartition(".")[2],
+                ", ".join(map(named, earlier)),
+            )
 
     async def process_item(self, item: Any) -> Any:
         """Called by Scrapy with each item; raises NearDuplicateItem to drop it."""

@@ -44,6 +44,8 @@ STALLED = 120.0
 
 _END = object()
 
+_check_compare = optional(one_of(*COMPARE))
+
 #: Types whose values can't be changed.
 _PLAIN = frozenset({str, int, float, bool, type(None), bytes, datetime, date, Decimal})
 
@@ -189,7 +191,7 @@ class Tracker:
         try:
             check_name(namespace)
             name = "simhash_compare"
-            optional(one_of(*COMPARE))(compare)
+            compare = _check_compare(compare)
         except ValueError as error:
             logger.error(  # noqa: TRY400 - the message is complete
                 'meta["%s"] of %s: %s. Its items are stored unchecked',
