@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Action, ArgumentParser
 from pathlib import Path
 
-from scrapy_simhash.cli.main import COMMANDS, module_of
+from scrapy_simhash.cli.main import COMMANDS, function_of
 
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\
@@ -143,7 +143,7 @@ def page() -> str:
 def parser_of(command: str) -> ArgumentParser:
     """A parser that has the arguments of a command, and no others."""
     parser = ArgumentParser(prog=f"scrapy simhash {command}", add_help=False)
-    module_of(command).add_arguments(parser)
+    function_of("add", command)(parser)
     return parser
 
 

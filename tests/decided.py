@@ -15,7 +15,6 @@ from scrapy_simhash.index.queries import Sighting
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.seen import Seen, Visits
 from scrapy_simhash.index.verdict import ClaimRow, Match, Verdict
-from scrapy_simhash.index.visits import came_of, packed_numbers
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
 from scrapy_simhash.item.names import name_of
@@ -123,10 +122,9 @@ class Namespace:
                 self.claims.setdefault(verdict.claim.id, verdict.claim)
             elif verdict.kind == "duplicate" and verdict.match:
                 self._copies[verdict.match.row.id].append(row)
-            if verdict.replaces and verdict.match:
+            if verdict.came_of and verdict.match:
                 claim = self.claims[verdict.match.row.id]
-                known = packed_numbers([*verdict.replaces, *came_of(claim)])
-                self.claims[claim.id] = claim._replace(came_of=known)
+                self.claims[claim.id] = claim._replace(came_of=verdict.came_of)
         return verdicts
 
     def seen(self) -> Seen:

@@ -55,7 +55,7 @@ content = read_item(item, page_url="https://a.example/", since=0, now=0)
 conflict(content.facts, content.facts, frozenset({Relation.SAME_SITE}))
 """,
     "commands": """
-import scrapy_simhash.cli.main, scrapy_simhash.cli.stats
+import scrapy_simhash.cli.main, scrapy_simhash.cli.upkeep
 """,
     "crawl": """
 import gc

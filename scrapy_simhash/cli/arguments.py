@@ -28,44 +28,52 @@ def checked(check: Callable[[str], Any]) -> Callable[[str], Any]:
     return parse
 
 
-def add_database(parser: ArgumentParser) -> None:
-    """Options for the database and the namespace."""
-    parser.add_argument("--database", metavar="URL", help="instead of SIMHASH_DATABASE_URL")
-    parser.add_argument(
-        "--namespace",
-        metavar="NAME",
-        type=checked(check_name),
-        help="instead of SIMHASH_NAMESPACE",
-    )
+#: What most commands look at without an option.
+LAST_CRAWLS = "what the last crawl of each spider met"
 
 
-def add_json(parser: ArgumentParser) -> None:
-    """An option for output as JSON."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+def add_shared(parser: ArgumentParser, *names: str, default: str = "") -> None:
+    """Add options that commands share.
 
-
-def add_selection(parser: ArgumentParser, default: str, *, has_site: bool = True) -> None:
-    """Options for what is looked at: see `Project.selections`."""
-    times = parser.add_mutually_exclusive_group()
-    times.add_argument(
-        "--since",
-        metavar="WHEN",
-        type=_since,
-        help="what was met since run N was started, or since a time: N, 2030-01-31 or "
-        f"2030-01-31T12:00 (default: {default})",
-    )
-    times.add_argument(
-        "--run",
-        dest="runs",
-        type=_runs,
-        default=(),
-        metavar="N,M",
-        help="what these runs met",
-    )
-    parser.set_defaults(site=None)
-    if has_site:
+    They are "database", "json" and, with what is looked at by default, "time" and "site"; see
+    `Project.selections`.
+    """
+    if "database" in names:
+        parser.add_argument("--database", metavar="URL", help="instead of SIMHASH_DATABASE_URL")
+        parser.add_argument(
+            "--namespace",
+            metavar="NAME",
+            type=checked(check_name),
+            help="instead of SIMHASH_NAMESPACE",
+        )
+    if "json" in names:
+        add_flag(parser, "--json", "print JSON")
+    if "time" in names:
+        times = parser.add_mutually_exclusive_group()
+        times.add_argument(
+            "--since",
+            metavar="WHEN",
+            type=_since,
+            help="what was met since run N was started, or since a time: N, 2030-01-31 or "
+            f"2030-01-31T12:00 (default: {default})",
+        )
+        times.add_argument(
+            "--run",
+            dest="runs",
+            metavar="N,M",
+            type=_runs,
+            default=(),
+            help="what these runs met",
+        )
+        parser.set_defaults(site=None, is_everything=default != LAST_CRAWLS)
+    if "site" in names:
         help_ = "only items of this site, such as example.com"
         parser.add_argument("--site", metavar="HOST", type=_site, help=help_)
+
+
+def add_flag(parser: ArgumentParser, name: str, help_: str) -> None:
+    """An option without a value."""
+    parser.add_argument(name, action="store_true", help=help_)
 
 
 def add_output(parser: _ActionsContainer, help_: str) -> None:

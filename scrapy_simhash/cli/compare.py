@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_simhash.cli import output
-from scrapy_simhash.cli.arguments import add_json
+from scrapy_simhash.cli.arguments import add_shared
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.feed.documents import PageReader
@@ -36,9 +36,9 @@ from scrapy_simhash.visible import plural
 _MOST = 64 << 20
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
-    add_json(parser)
+def add_compare(parser: ArgumentParser) -> None:
+    """Add the options of ``compare``."""
+    add_shared(parser, "json")
     for name in ("a", "b"):
         parser.add_argument(
             name,
@@ -47,8 +47,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         )
 
 
-def run(project: Project, options: Namespace) -> None:
-    """Run the command."""
+def run_compare(project: Project, options: Namespace) -> None:
+    """Compare two pages or texts."""
     settings, names = project.settings, (options.a, options.b)
     limits = (settings.min_features, settings.max_text)
     reader = PageReader(settings.scheme, b"", settings.extractor, *limits)
@@ -71,8 +71,7 @@ def run(project: Project, options: Namespace) -> None:
         return
     _print_figures(figures, settings.scheme.bits)
     if changes is not None:
-        console = output.open_console()
-        console.print(output.wrapped(output.marked_difference(text, changes), console.width))
+        output.open_console().print(output.marked_difference(text, changes))
 
 
 def _pages(names: Sequence[str]) -> Iterator[WarcPage]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 
-from scrapy_simhash.cli.arguments import add_json, checked, positive
+from scrapy_simhash.cli.arguments import add_shared, checked, positive
 from scrapy_simhash.cli.printing import in_values, print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
@@ -42,9 +42,9 @@ from scrapy_simhash.visible import plural, shortened, visible
 _FIRST_ITEMS = 20
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
-    add_json(parser)
+def add_dedupe(parser: ArgumentParser) -> None:
+    """Add the options of ``dedupe``."""
+    add_shared(parser, "json")
     _add_files(parser)
     parser.add_argument(
         "--prefer",
@@ -108,21 +108,15 @@ def _add_files(parser: ArgumentParser) -> None:
         action="store_false",
         help="in CSV, the first row is an item, and no column has a name",
     )
-    parser.add_argument(
-        "--dropped", type=Path, metavar="FILE", help="write the near-duplicates to this file"
-    )
-    parser.add_argument(
-        "--rejects",
-        type=Path,
-        metavar="FILE",
-        help="write lines that can't be read, which are always reported, to this file",
-    )
-    parser.add_argument(
-        "--groups",
-        type=Path,
-        metavar="FILE",
-        help="write a table of duplicates and their originals, as .csv, .jsonl or .parquet",
-    )
+    for option, purpose in (
+        ("--dropped", "write the near-duplicates to this file"),
+        ("--rejects", "write lines that can't be read, which are always reported, to this file"),
+        (
+            "--groups",
+            "write a table of duplicates and their originals, as .csv, .jsonl or .parquet",
+        ),
+    ):
+        parser.add_argument(option, type=Path, metavar="FILE", help=purpose)
 
 
 def _add_compared(parser: ArgumentParser) -> None:
@@ -147,8 +141,8 @@ def _names(given: str) -> list[str]:
     return names
 
 
-def run(project: Project, options: Namespace) -> int:
-    """Run the command. The exit code is 3 if lines could not be read."""
+def run_dedupe(project: Project, options: Namespace) -> int:
+    """Remove near-duplicates from files. The exit code is 3 if lines could not be read."""
     with ExitStack() as stack:
         spooled: Path | None = None
         if "-" in (*options.input, *options.against):

@@ -5,20 +5,20 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 
-from scrapy_simhash.cli.arguments import add_json
+from scrapy_simhash.cli.arguments import add_shared
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.visible import visible
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
-    add_json(parser)
+def add_explain(parser: ArgumentParser) -> None:
+    """Add the options of ``explain``."""
+    add_shared(parser, "json")
     parser.add_argument("text", metavar="TEXT", help="the text itself, not a file")
 
 
-def run(project: Project, options: Namespace) -> None:
-    """Run the command."""
+def run_explain(project: Project, options: Namespace) -> None:
+    """Show how the fingerprint of a text is computed."""
     scheme = project.settings.scheme
     explain = getattr(scheme, "explain", None)
     if explain is None:

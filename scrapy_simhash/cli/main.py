@@ -16,16 +16,15 @@ from argparse import (
     Namespace,
     RawDescriptionHelpFormatter,
 )
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from io import TextIOWrapper
-from keyword import iskeyword
 from typing import Any, NoReturn
 
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, NotFound, SettingError
 from scrapy_simhash.loading import import_large
 from scrapy_simhash.visible import visible, without_passwords
 
-#: The commands by what they are for, each in the file of its name.
+#: The commands by what they are for.
 GROUPS = {
     "Before a crawl": {
         "try": "crawl some pages, show what would be dropped, and store nothing",
@@ -52,6 +51,13 @@ GROUPS = {
     },
 }
 COMMANDS = {name: help_ for group in GROUPS.values() for name, help_ in group.items()}
+
+# The files of commands: those that share one, and "try", which can't be the name of a module.
+_FILES = {
+    "try": "trial",
+    **dict.fromkeys(("changes", "drops", "patterns", "report"), "listing"),
+    **dict.fromkeys(("prune", "reset", "stats", "version"), "upkeep"),
+}
 
 
 def add_commands(parser: ArgumentParser, names: Collection[str]) -> None:
@@ -102,7 +108,7 @@ def parse_options(
         metavar="NAME=VALUE",
         help="set or override a setting (may be repeated)",
     )
-    module_of(command).add_arguments(own)
+    function_of("add", command)(own)
     return own.parse_args(rest, Namespace(command=command))
 
 
@@ -120,13 +126,13 @@ def name_and_value(given: str) -> tuple[str, str]:
     return name, value
 
 
-def module_of(command: str) -> Any:
-    """The module of a command."""
+def function_of(verb: str, command: str) -> Callable[..., Any]:
+    """What has to "add" the options of a command to a parser, or to "run" it."""
     # The threads that numpy would start for linear algebra take longer than most commands.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # "try" can't be the name of a module.
-    name = f"{command}_" if iskeyword(command) else command
-    return import_large(f"scrapy_simhash.cli.{name}", is_start=True)
+    module = import_large(f"scrapy_simhash.cli.{_FILES.get(command, command)}", is_start=True)
+    found: Callable[..., Any] = getattr(module, f"{verb}_{command}")
+    return found
 
 
 def run_command(options: Namespace, settings: Any) -> int:
@@ -135,7 +141,7 @@ def run_command(options: Namespace, settings: Any) -> int:
     It is 0, or that of the command; 2 after an expected error, with one line on standard error; 1
     after a bug, with its traceback before that line.
     """
-    command = module_of(options.command)
+    run = function_of("run", options.command)
     from scrapy_simhash.cli.project import CommandError, Project  # noqa: PLC0415
     from scrapy_simhash.feed.source import FeedError  # noqa: PLC0415
 
@@ -143,7 +149,7 @@ def run_command(options: Namespace, settings: Any) -> int:
     # TypeError must never read as if the user had made a mistake.
     expected = (CommandError, FeedError, IndexMismatch, IndexUnavailable, NotFound, SettingError)
     try:
-        code: int = command.run(Project(settings, options), options) or 0
+        code: int = run(Project(settings, options), options) or 0
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("scrapy simhash: interrupted", file=sys.stderr)

@@ -9,10 +9,10 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, takewhile
+from itertools import takewhile
 from math import floor
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.console import Console
@@ -42,7 +42,9 @@ _INDENT = "    "
 # Texts are cut at words, except in a script without spaces.
 _FIRST_WORD = re.compile(r"^\S{1,30}(?=\s)")
 _LAST_WORD = re.compile(r"(?<=\s)\S{1,30}$")
-_WORD = re.compile(r"\S+\s*|\s+")
+
+# Columns of a difference that are shown.
+_LONGEST_DIFFERENCE = 10_000
 
 
 class _Console(Console):
@@ -117,7 +119,7 @@ def lines_to(path: Path | None) -> Iterator[BinaryIO]:
 
 def write_lines(
     options: Namespace,
-    parts: Iterable[Iterable[Record]],
+    records: Iterable[Record],
     show: Callable[[Iterable[Record]], Iterable[Group]],
     more: Callable[[Record], Mapping[str, Any]] | None = None,
     *,
@@ -130,7 +132,7 @@ def write_lines(
     counts: Counter[str] = Counter()
 
     def counted() -> Iterator[Record]:
-        for record in chain.from_iterable(parts):
+        for record in records:
             counts[record.status] += 1
             yield record
 
@@ -141,7 +143,7 @@ def write_lines(
     return counts
 
 
-#: A name and the rows that it has: a URL, a remark, and pieces of a text, if any.
+#: A name and the rows that it has: a URL, a remark, and a text, if any.
 Group = tuple[str, Iterable[Sequence[Any]]]
 
 
@@ -155,18 +157,20 @@ def print_groups(groups: Iterable[Group], *, is_brief: bool = False) -> None:
     console = open_console()
     for name, rows in groups:
         print(_fitted(shortened(name, _LONGEST_CELL), console.width))
-        for url, remark, *pieces in rows:
+        for url, remark, *texts in rows:
             width = console.width - len(_INDENT)
             if is_brief and cell_len(remark) > width // 2 - 2:
                 remark = f"{chop_cells(remark, width // 2 - 3)[0]}…"  # noqa: PLW2901
-            for line in _lines(url, remark, name, width):
+            for line in _lines(console, url, remark, name):
                 print(f"{_INDENT}{line}")
-            for line in wrapped(pieces, console.width - 2 * len(_INDENT)).plain.splitlines():
-                print(f"{2 * _INDENT}{line.rstrip()}")
+            for text in texts:
+                for line in text.wrap(console, width - len(_INDENT)):
+                    print(f"{2 * _INDENT}{line.plain.rstrip()}")
 
 
-def _lines(url: str, remark: str, name: str, width: int) -> Iterator[str]:
+def _lines(console: Console, url: str, remark: str, name: str) -> Iterator[str]:
     """A URL, and a remark beside or below it."""
+    width = console.width - len(_INDENT)
     url, remark = shortened(url, _LONGEST_CELL), shortened(remark, _LONGEST_CELL)
     needed = cell_len(remark) + 2
     room = width - needed if needed <= width // 2 else width
@@ -176,7 +180,7 @@ def _lines(url: str, remark: str, name: str, width: int) -> Iterator[str]:
         yield f"{_fitted(url, room)}  {remark}".rstrip()
         return
     yield _fitted(url, room)
-    for line in Text(remark).wrap(_UNUSED, width - len(_INDENT)):
+    for line in Text(remark).wrap(console, width - len(_INDENT)):
         yield f"{_INDENT}{line.plain.rstrip()}"
 
 
@@ -213,72 +217,37 @@ def format_similarity(similarity: float, *, estimated: bool) -> str:
     return f"{'about ' if estimated else ''}{floor(similarity * 100 + 1e-6) / 100:.2f}"
 
 
-class Piece(NamedTuple):
-    """A part of a text: without a mark both texts have it, one has it with "-" or "+"."""
-
-    text: str
-    mark: str = ""
-
-    def __str__(self) -> str:
-        opened, closed, _ = _MARKS[self.mark]
-        return f"{opened}{self.text}{closed}"
-
-
-# Text.wrap asks for a console, and reads nothing of it.
-_UNUSED = Console(width=80)
-
-# What stands around a piece, and its style.
-_MARKS = {"": ("", "", ""), "-": ("[-", "-]", "red strike"), "+": ("{+", "+}", "green underline")}
-
-
-def marked_difference(first: str | None, steps: Sequence[DiffStep] | None) -> list[Piece]:
+def marked_difference(first: str | None, steps: Sequence[DiffStep] | None) -> Text:
     """One text with removed and added parts, as far as people read it; see `difference`."""
     if first is None or steps is None:
-        return [Piece("one of the texts is no longer kept")]
+        return Text("one of the texts is no longer kept")
     if not any(step.removed or step.added for step in steps):
-        return [Piece(f"The texts are equal (the first {LONGEST:,} characters are compared).")]
-    pieces = []
+        return Text(f"The texts are equal (the first {LONGEST:,} characters are compared).")
+    marked = Text()
     place = 0
     for step in steps:
         same = first[place : place + step.copied]
         if len(same) > 160:
-            head = _LAST_WORD.sub("", same[:70]) if place else ""
+            head = f"{_LAST_WORD.sub('', same[:70])} " if place else ""
             # After the last change, the end of the text is left out.
             leads_up = step.removed or step.added
-            same = f"{head} […] {_FIRST_WORD.sub('', same[-70:]) if leads_up else ''}"
+            same = f"{head}[…] {_FIRST_WORD.sub('', same[-70:]) if leads_up else ''}"
         place += step.copied
         removed = first[place : place + step.removed]
         place += step.removed
-        for text, mark in ((same, ""), (removed, "-"), (step.added, "+")):
+        marked.append(_in_line(same))
+        for text, mark, style in (
+            (removed, "[-{}-]", "red strike"),
+            (step.added, "{{+{}+}}", "green underline"),
+        ):
             if text:
-                pieces.append(Piece(visible(text).replace("\n", " "), mark))
-    return pieces
+                line = _in_line(text)
+                words = line.rstrip()
+                # Lines end between words, not in a mark.
+                marked.append(mark.format(words), style).append(line[len(words) :])
+    marked.truncate(_LONGEST_DIFFERENCE, overflow="ellipsis")
+    return marked
 
 
-def wrapped(pieces: Iterable[Piece], width: int, most: int = 10_000) -> Text:
-    """Lines of this width, so many columns of them, that end between words and inside no mark."""
-    text, room = Text(), 0
-    for piece in pieces:
-        if not piece.mark:
-            units = _WORD.findall(piece.text)
-        elif cell_len(str(piece)) <= width:
-            units = [str(piece)]
-        else:
-            lines = Text(piece.text).wrap(_UNUSED, width - 4)
-            units = [str(piece._replace(text=line.plain)) for line in lines]
-        for unit in units:
-            if not (text or unit.strip()):
-                continue
-            needed = cell_len(unit.rstrip())
-            if (most := most - needed) < 0:
-                text.rstrip()
-                text.append("…" if room > 0 or not text else "\n…")
-                return text
-            if needed > room and text:
-                text.rstrip()
-                text.append("\n")
-                room = width
-            room = (room or width) - cell_len(unit)
-            text.append(unit, _MARKS[piece.mark][2])
-    text.rstrip()
-    return text
+def _in_line(text: str) -> str:
+    return visible(text).replace("\n", " ")

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
     from scrapy_simhash.db.transactions import Database
-    from scrapy_simhash.history.selection import Selection
-    from scrapy_simhash.history.sql import NamespaceRow
+    from scrapy_simhash.history.sql import NamespaceRow, Selection
 
 
 class CommandError(Exception):
@@ -114,19 +113,17 @@ class Project:
             yield [*used.values()]
 
     @contextmanager
-    def selections(
-        self, options: Namespace, *, everything: bool = False
-    ) -> Iterator[list[tuple[NamespaceRow, Selection]]]:
+    def selections(self, options: Namespace) -> Iterator[list[tuple[NamespaceRow, Selection]]]:
         """The namespaces, each with what is :func:`selected` of it."""
         with self.namespaces_of(options.runs) as namespaces:
-            yield [(one, selected(one, options, everything=everything)) for one in namespaces]
+            yield [(one, selected(one, options)) for one in namespaces]
 
 
-def selected(namespace: NamespaceRow, options: Namespace, *, everything: bool = True) -> Selection:
-    """What `add_selection` has chosen; by default everything, or the last visit of each spider."""
-    from scrapy_simhash.history.selection import EVERYTHING, read_selection  # noqa: PLC0415
+def selected(namespace: NamespaceRow, options: Namespace) -> Selection:
+    """What the options have chosen; by default everything, or the last visit of each spider."""
+    from scrapy_simhash.history.sql import EVERYTHING, read_selection  # noqa: PLC0415
 
     runs, since, site = options.runs, options.since, options.site or ""
-    if everything and not runs and since is None:
+    if options.is_everything and not runs and since is None:
         return EVERYTHING._replace(site=site)
     return read_selection(namespace, runs=runs, since=since, site=site)

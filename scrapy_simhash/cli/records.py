@@ -8,7 +8,7 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any
 
-from scrapy_simhash.cli.output import Group, Piece, format_similarity, marked_difference
+from scrapy_simhash.cli.output import Group, format_similarity, marked_difference
 from scrapy_simhash.cli.printing import in_values
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.verdict import OF_TEXT
@@ -75,10 +75,11 @@ def _what_changed(record: Record) -> Sequence[Any]:
             share = format_similarity(record.similarity, estimated=False)
             more = ": nothing in common" if share == "0.00" else f": similarity {share}"
         parts.append(f"{field_label(name)}{more}")
-    texts: list[Piece] = []
-    if record.own.text and record.stored.text and record.own.text != record.stored.text:
-        texts = marked_difference(*difference(record.stored.text, record.own.text))
-    return record.url, "; ".join(parts), *texts
+    row = record.url, "; ".join(parts)
+    own, stored = record.own.text, record.stored.text
+    if own and stored and own != stored:
+        return *row, marked_difference(*difference(stored, own))
+    return row
 
 
 def compared_texts(record: Record) -> dict[str, Any]:

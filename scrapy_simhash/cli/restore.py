@@ -5,19 +5,28 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from scrapy_simhash.cli import arguments
+from itemadapter import ItemAdapter
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler, CrawlerProcess
+from scrapy.settings import Settings
+from scrapy.spiderloader import get_spider_loader
+from scrapy.utils.misc import load_object
+
+from scrapy_simhash.cli.arguments import add_flag, add_output, add_shared, item_id
 from scrapy_simhash.cli.output import lines_to, progress_bar
 from scrapy_simhash.cli.printing import json_line, without_secrets
 from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.cli.resending import Restored, resend
+from scrapy_simhash.crawl.components import SimhashPipeline
 from scrapy_simhash.crawl.quarantine import unpack
-from scrapy_simhash.history.drops import choose_drops, count_unlisted, read_items
+from scrapy_simhash.crawl.scrapy_internals import is_replaced
+from scrapy_simhash.history.decisions import choose_drops, count_unlisted, read_items
 from scrapy_simhash.history.namespaces import read_namespaces
+from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.index.restored import store_restored
+from scrapy_simhash.index.upkeep import store_restored
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural
 
@@ -25,36 +34,39 @@ from scrapy_simhash.visible import plural
 _Chosen = Sequence[tuple[NamespaceRow, Sequence[int]]]
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
-    arguments.add_database(parser)
+class Restored(NamedTuple):
+    """A dropped item: its fields, the path of its class, and where it is kept."""
+
+    namespace: NamespaceRow
+    number: int
+    record: Record
+    fields: dict[str, Any]
+    kind: str
+
+
+def add_restore(parser: ArgumentParser) -> None:
+    """Add the options of ``restore``."""
+    add_shared(parser, "database", "time", "site", default="everything")
     sinks = parser.add_mutually_exclusive_group()
-    arguments.add_output(sinks, "write to a new FILE, not to standard output")
+    add_output(sinks, "write to a new FILE, not to standard output")
     sinks.add_argument(
         "--pipelines",
         metavar="SPIDER",
         help="send the items through the item pipelines and feeds of a spider instead",
     )
-    arguments.add_selection(parser, "everything")
-    parser.add_argument(
-        "--orphans", action="store_true", help="only items whose original was not stored after all"
-    )
+    add_flag(parser, "--orphans", "only items whose original was not stored after all")
     parser.add_argument(
         "--id",
-        type=arguments.item_id,
+        type=item_id,
         action="append",
         metavar="ID",
         help="only the item with this id in the report, `show` or `drops --json` (may be repeated)",
     )
-    parser.add_argument(
-        "--with-original",
-        action="store_true",
-        help="write each item together with what it was a copy of",
-    )
+    add_flag(parser, "--with-original", "write each item together with what it was a copy of")
 
 
-def run(project: Project, options: Namespace) -> None:
-    """Run the command."""
+def run_restore(project: Project, options: Namespace) -> None:
+    """Write dropped items, or send them through the pipelines of a spider."""
     if options.id:
         with project.database() as database:
             namespaces = read_namespaces(database, project.name)
@@ -65,7 +77,7 @@ def run(project: Project, options: Namespace) -> None:
             _check_ids(of_ids, options)
             _restore(project, of_ids, options, Counter())
         return
-    with project.selections(options, everything=True) as selected:
+    with project.selections(options) as selected:
         chosen, rest = list[tuple[NamespaceRow, Sequence[int]]](), Counter[str]()
         for namespace, selection in selected:
             drops = choose_drops(namespace, selection, orphans=options.orphans)
@@ -112,10 +124,17 @@ def _items(chosen: _Chosen, counts: Counter[str]) -> Iterator[Restored]:
     """The items that are kept; others are counted."""
     for namespace, numbers in chosen:
         for number, record, item, kind in read_items(namespace, numbers):
-            if (fields := _fields(item, counts)) is not None:
-                counts["found"] += 1
-                counts["incomplete"] += str(kind).endswith("(incomplete)")
-                yield Restored(namespace, number, record, fields, str(kind))
+            if item is None:
+                counts["gone"] += 1
+                continue
+            try:
+                fields = unpack(bytes(item))
+            except ValueError:
+                counts["damaged"] += 1
+                continue
+            counts["found"] += 1
+            counts["incomplete"] += str(kind).endswith("(incomplete)")
+            yield Restored(namespace, number, record, fields, str(kind))
 
 
 def _write(found: Iterable[Restored], options: Namespace) -> list[tuple[int, int]]:
@@ -133,18 +152,6 @@ def _write(found: Iterable[Restored], options: Namespace) -> list[tuple[int, int
     return written
 
 
-def _fields(item: bytes | None, counts: Counter[str]) -> dict[str, Any] | None:
-    """The fields of a packed item; None, and counted, if they are not there."""
-    if item is None:
-        counts["gone"] += 1
-        return None
-    try:
-        return unpack(bytes(item))
-    except ValueError:
-        counts["damaged"] += 1
-        return None
-
-
 def _print(counts: Counter[str], rest: Counter[str]) -> None:
     shown = {name: f"{count:,} {plural(count, 'item')}" for name, count in counts.items() if count}
     others = ", ".join(f"{count:,} {name}" for name, count in rest.items() if count)
@@ -159,3 +166,68 @@ def _print(counts: Counter[str], rest: Counter[str]) -> None:
         print(f"Without values that could not be kept: {shown['incomplete']}", file=sys.stderr)
     if "damaged" in shown:
         raise CommandError(f"{shown['damaged']} can't be read: the database is damaged")
+
+
+def resend(settings: Settings, name: str, found: Iterable[Restored]) -> list[tuple[int, int]]:
+    """Let a spider yield items, in place of a crawl.
+
+    Returns the numbers of the namespaces of those that were stored, and their own.
+    """
+    try:
+        spidercls: Any = get_spider_loader(settings).load(name)
+    except KeyError as error:
+        raise CommandError(f"there is no spider {name!r}") from error
+    sent, refused = list[tuple[int, int, Any]](), set[int]()
+
+    class Resending(spidercls):  # type: ignore[misc]
+        async def start(self) -> AsyncIterator[Any]:
+            for one in found:
+                item = _item(one)
+                sent.append((one.namespace.id, one.number, item))
+                yield item
+
+    own = settings.copy()
+    # Of a higher priority than the settings of the spider: nothing may drop the items again.
+    own.setdict({"SIMHASH_ENABLED": False, "JOBDIR": None}, priority="cmdline")
+    process = CrawlerProcess(own)
+    crawler = process.create_crawler(Resending)
+    _check_stores(crawler)
+
+    def refuse(item: Any, spider: Spider) -> None:
+        refused.add(id(item))
+
+    for signal in (signals.item_dropped, signals.item_error):
+        crawler.signals.connect(refuse, signal)
+    process.crawl(crawler)
+    process.start()
+    stats = crawler.stats.get_stats() if crawler.stats else {}
+    is_lost = any(str(key).startswith("feedexport/failed_count") for key in stats)
+    if process.bootstrap_failed or is_lost or stats.get("finish_reason") != "finished":
+        raise CommandError("the items were not stored; see the log above")
+    return [(place, number) for place, number, item in sent if id(item) not in refused]
+
+
+def _check_stores(crawler: Crawler) -> None:
+    """Raise CommandError if nothing stores the items, or a feed would replace an older one."""
+    feeds = {str(uri): given for uri, given in crawler.settings.getdict("FEEDS").items()}
+    if replaced := [uri for uri, given in feeds.items() if is_replaced(uri, given)]:
+        raise CommandError(
+            f"the feed {replaced[0]} would be replaced by the restored items alone; write them "
+            "to a file with -o"
+        )
+    pipelines = crawler.settings.getwithbase("ITEM_PIPELINES")
+    others = {load_object(one) for one, place in pipelines.items() if place is not None}
+    if not feeds and others <= {SimhashPipeline}:
+        raise CommandError("nothing would store the items: the spider has no pipeline and no feed")
+
+
+def _item(restored: Restored) -> Any:
+    """An item of its own class, if the project has loaded that; else a dict."""
+    module, _, name = restored.kind.rpartition(".")
+    cls = getattr(sys.modules.get(module), name, None)
+    if not isinstance(cls, type) or not ItemAdapter.is_item_class(cls):
+        return restored.fields
+    try:
+        return cls(**restored.fields)
+    except (KeyError, TypeError):  # its fields are others now
+        return restored.fields

@@ -7,23 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from scrapy import Request
-from scrapy.http import Headers
-from scrapy.utils.python import to_unicode
 from scrapy.utils.request import fingerprint as request_fingerprint
 from sqlalchemy import Row
-from w3lib.http import headers_raw_to_dict
 
 from scrapy_simhash.cli import output
-from scrapy_simhash.cli.arguments import add_database, add_json, add_selection
+from scrapy_simhash.cli.arguments import add_shared
 from scrapy_simhash.cli.printing import print_lines
 from scrapy_simhash.cli.project import Project, selected
 from scrapy_simhash.cli.records import by_original, by_visit, compared_texts
-from scrapy_simhash.db.pages import StoredPage, find_pages
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.page import PageHistory, find_addresses, read_page
-from scrapy_simhash.history.selection import Selection
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow, Selection
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.keys import untracked
@@ -33,18 +28,13 @@ from scrapy_simhash.visible import format_time, iso_time, without_passwords
 # Addresses that are listed if several contain what was given.
 _ADDRESSES = 30
 
-# What a server knows a version of a page by.
-_VALIDATORS = ("ETag", "Last-Modified")
-
 # With the URL.
 _Page = tuple[str, NamespaceRow, PageHistory]
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
-    add_database(parser)
-    add_json(parser)
-    add_selection(parser, "everything")
+def add_show(parser: ArgumentParser) -> None:
+    """Add the options of ``show``."""
+    add_shared(parser, "database", "json", "time", "site", default="everything")
     parser.add_argument(
         "url",
         metavar="URL",
@@ -53,8 +43,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run(project: Project, options: Namespace) -> None:
-    """Run the command."""
+def run_show(project: Project, options: Namespace) -> None:
+    """Show everything stored about a page."""
     with project.database() as database, output.working("Searching"):
         namespaces = read_namespaces(database, project.name)
         addresses: list[tuple[str, str]] = []
@@ -67,19 +57,15 @@ def run(project: Project, options: Namespace) -> None:
             if len(set(map(without_passwords, urls))) == 1:
                 pages = [page for url in urls for page in _pages(project, namespaces, url, options)]
                 addresses = []
-        known = find_pages(project.pages, options.url)
-    if not (pages or addresses or known):
+    if not (pages or addresses):
         where = f"in {project.name!r}" if project.name else f"in {database}"
         raise NotFound(f"nothing is stored about {options.url} {where}")
     if options.json:
-        print_lines(_figures(*page) | {"pages": [*map(_known, known)]} for page in pages)
+        print_lines(_figures(*page) for page in pages)
         print_lines({"namespace": name, "url": url} for name, url in addresses[:_ADDRESSES])
-        if not pages and known:
-            print_lines([{"url": options.url, "pages": [*map(_known, known)]}])
         return
     for _, namespace, page in pages:
         _print_page(namespace, page)
-    _print_known(known)
     if addresses:
         title = "Several URLs contain it"
         output.print_table(("namespace", "URL"), addresses[:_ADDRESSES], title)
@@ -130,24 +116,6 @@ def _version(namespace: NamespaceRow, page: PageHistory, claim: Row[Any]) -> dic
     }
 
 
-def _print_known(pages: Sequence[StoredPage]) -> None:
-    for page in pages:
-        facts = {name.replace("_", " "): value for name, value in _known(page).items()}
-        facts["last checked"] = format_time(page.checked)
-        output.print_facts(facts, "Page stored for SIMHASH_REVISIT")
-
-
-def _known(page: StoredPage) -> dict[str, Any]:
-    """A page that SIMHASH_REVISIT may return."""
-    headers = Headers(headers_raw_to_dict(page.headers) or {})
-    return {
-        "last_checked": page.checked,
-        **{name: to_unicode(headers.get(name) or b"", "latin-1") for name in _VALIDATORS},
-        "bytes": len(page.body),
-        "downloaded_in_run": page.run,
-    }
-
-
 def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
     output.print_groups(by_visit(page.changes))
     for claim in page.claims:
@@ -168,7 +136,7 @@ def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
         output.print_groups(by_original([one]))
         print()
         texts = difference(one.stored.text, one.own.text)
-        console.print(output.wrapped(output.marked_difference(*texts), console.width), "")
+        console.print(output.marked_difference(*texts), "")
     if page.duplicates:
         shown = len(page.duplicates)
         print(f"The newest {shown} of {page.duplicate_count:,} near-duplicates of it:")

@@ -281,8 +281,8 @@ class CrawlEnd:
         from scrapy_simhash.history.advice import advise  # noqa: PLC0415
         from scrapy_simhash.history.changes import read_changes  # noqa: PLC0415
         from scrapy_simhash.history.namespaces import choose_namespace  # noqa: PLC0415
-        from scrapy_simhash.history.selection import Selection  # noqa: PLC0415
-        from scrapy_simhash.report.steps import find_noise  # noqa: PLC0415
+        from scrapy_simhash.history.sql import Selection  # noqa: PLC0415
+        from scrapy_simhash.report.causes import find_noise  # noqa: PLC0415
 
         settings = self.settings
         database = settings.open_database()

@@ -20,7 +20,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from scrapy_simhash.crawl.thread import CrawlDatabase, DatabaseThread, Job, is_outage
-from scrapy_simhash.db.patience import Liveness
+from scrapy_simhash.db.retries import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import BATCH
 from scrapy_simhash.index.verdict import Document, LeftOut, Verdict

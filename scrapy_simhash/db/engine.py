@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, StaticPool, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
-from scrapy_simhash.db.patience import SLICES
+from scrapy_simhash.db.retries import SLICES
 from scrapy_simhash.exceptions import IndexUnusable
 from scrapy_simhash.visible import without_passwords
 
@@ -113,7 +113,10 @@ def missing_driver(url: URL, error: ModuleNotFoundError) -> str:
 
 
 def engine_options(url: URL, timeout: float, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options for :func:`sqlalchemy.create_engine`; the given ones take precedence."""
+    """Options for :func:`sqlalchemy.create_engine`.
+
+    The given ones take precedence, except for the isolation level of a server.
+    """
     # Errors are logged: they must show neither the secret nor any text.
     options: dict[str, Any] = {"hide_parameters": True}
     connect: dict[str, Any] = {}
@@ -125,7 +128,6 @@ def engine_options(url: URL, timeout: float, given: Mapping[str, Any]) -> dict[s
             elif (path := sqlite_file(url)) is not None and not path.parent.is_dir():
                 raise IndexUnusable(f"{shown_url(url)}: there is no folder {path.parent}")
         case "postgresql":
-            options["isolation_level"] = "READ COMMITTED"
             if url.get_driver_name() in {"psycopg", "psycopg2"}:
                 connect = _libpq(timeout)
             if url.get_driver_name() == "psycopg":
@@ -133,13 +135,16 @@ def engine_options(url: URL, timeout: float, given: Mapping[str, Any]) -> dict[s
                 # statement prepared by name is missing, or is a different one.
                 connect["prepare_threshold"] = None
         case "mysql" | "mariadb":
-            options["isolation_level"] = "READ COMMITTED"
             if url.get_driver_name() == "pymysql":
                 connect["connect_timeout"] = max(1, int(timeout))
                 # Longer than the shortest time that MariaDB waits for a lock.
                 connect["read_timeout"] = connect["write_timeout"] = max(3, int(timeout))
     connect = {name: value for name, value in connect.items() if name not in url.query}
-    return {**options, **given, "connect_args": {**connect, **given.get("connect_args", {})}}
+    options = {**options, **given, "connect_args": {**connect, **given.get("connect_args", {})}}
+    if url.get_backend_name() != "sqlite":
+        # Whoever has waited for the lock must see what was written meanwhile.
+        options["isolation_level"] = "READ COMMITTED"
+    return options
 
 
 def _libpq(timeout: float) -> dict[str, Any]:

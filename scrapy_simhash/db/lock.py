@@ -1,8 +1,8 @@
 """The lock of a namespace: its row, which every writing transaction updates first.
 
-The row also holds the counter, so the update that takes the lock reserves the numbers of new
-claims. Whoever has read the namespace without the lock sees by it whether anything was written
-since.
+The row also holds the counters, so the update that takes the lock reserves the numbers of new
+claims, and adds to the sizes what is most likely stored. Whoever has read the namespace without the
+lock sees by its counter whether anything was written since.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.patience import Patience
+from scrapy_simhash.db.retries import Patience
 from scrapy_simhash.exceptions import NamespaceGone
 
 #: The key in `Connection.info` of the :class:`Patience` with which the lock is waited for.
@@ -27,12 +27,19 @@ class Sizes(NamedTuple):
     item_bytes: int = 0
 
 
+NOTHING = Sizes()
+
+
 class LockedNamespace(NamedTuple):
-    """The row of a namespace whose lock is held, with the numbers reserved for new claims."""
+    """The row of a namespace whose lock is held, with the numbers reserved for new claims.
+
+    `sizes` include the foreseen ones.
+    """
 
     numbers: range
     plan: str
     sizes: Sizes
+    foreseen: Sizes
 
     @property
     def counter(self) -> int:
@@ -45,7 +52,9 @@ _held = (_row.counter, _row.plan, *(_row[name] for name in Sizes._fields))
 _here = _row.id == sa.bindparam("here")
 _more = {name: _row[name] + sa.bindparam(f"more_{name}") for name in Sizes._fields}
 _take = (
-    sa.update(schema.namespaces).where(_here).values(counter=_row.counter + sa.bindparam("more"))
+    sa.update(schema.namespaces)
+    .where(_here)
+    .values(counter=_row.counter + sa.bindparam("more"), **_more)
 )
 _take_and_read = _take.returning(*_held)
 _read = sa.select(*_held).where(_here)
@@ -57,15 +66,17 @@ def first_number(counter: int) -> int:
     return counter + 2
 
 
-def lock(connection: sa.Connection, namespace: int, new_claims: int = 0) -> LockedNamespace:
-    """Lock a namespace, and reserve numbers for new claims; raises NamespaceGone."""
+def lock(
+    connection: sa.Connection, namespace: int, new_claims: int = 0, foreseen: Sizes = NOTHING
+) -> LockedNamespace:
+    """Lock a namespace, reserve numbers for new claims, add to its sizes; raises NamespaceGone."""
     patience: Patience | None = connection.info.get(PATIENCE)
     if patience is not None:
         patience.namespace = namespace
     here = {"here": namespace}
     # One more, so that the counter tells of every transaction: some engines do not even lock a row
     # that stays as it is.
-    taken = {**here, "more": new_claims + 1}
+    taken = {**here, "more": new_claims + 1, **_added(foreseen)}
     if connection.dialect.update_returning:
         row = connection.execute(_take_and_read, taken).one_or_none()
     else:
@@ -77,11 +88,14 @@ def lock(connection: sa.Connection, namespace: int, new_claims: int = 0) -> Lock
         raise NamespaceGone(f"namespace {namespace} was reset by another process")
     last, plan, *sizes = row
     numbers = range(last - new_claims + 1, last + 1)
-    return LockedNamespace(numbers, plan, Sizes(*sizes))
+    return LockedNamespace(numbers, plan, Sizes(*sizes), foreseen)
 
 
 def record_sizes(connection: sa.Connection, namespace: int, more: Sizes) -> None:
     """Add to the sizes of a namespace whose lock is held; negative if more was removed."""
     if any(more):
-        added = {f"more_{name}": number for name, number in more._asdict().items()}
-        connection.execute(_add, {"here": namespace, **added})
+        connection.execute(_add, {"here": namespace, **_added(more)})
+
+
+def _added(more: Sizes) -> dict[str, int]:
+    return {f"more_{name}": number for name, number in more._asdict().items()}

@@ -12,7 +12,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,10 +44,6 @@ CREATE TABLE IF NOT EXISTS pages (
 );
 CREATE INDEX IF NOT EXISTS pages_checked ON pages (checked, size);
 """
-
-_COLUMNS = (
-    "key, url, checked, interval, checks, never_fresh, run, download, vary, cookies, headers, body"
-)
 
 # What makes room.
 _OLDEST = "rowid IN (SELECT rowid FROM pages WHERE checked < ? ORDER BY checked LIMIT 1)"
@@ -91,6 +87,9 @@ class StoredPage(NamedTuple):
     body: bytes
 
 
+_COLUMNS = ", ".join(StoredPage._fields)
+
+
 class PageFile:
     """The file of pages; `budget` bytes of bodies are kept.
 
@@ -106,7 +105,7 @@ class PageFile:
         self._has_warned = False
         self._reader = self._writer = None
         try:
-            self._writer = _open(path, makes_table=True)
+            self._writer = _open(path)
             self._reader = _open(path)
             query = "SELECT coalesce(sum(size), 0) FROM pages"
             self._size = self._writer.execute(query).fetchone()[0]
@@ -204,18 +203,6 @@ def file_size(path: Path) -> PageFileSize:
         return PageFileSize(count, size or 0)
 
 
-def find_pages(path: Path, url: str) -> Sequence[StoredPage]:
-    """The pages with a URL, one for each spider that has met it; raises OSError as above."""
-    found: list[StoredPage] = []
-    if path.exists():
-        with _existing(path) as connection:
-            query = f"SELECT {_COLUMNS}, size FROM pages WHERE url = ?"  # noqa: S608
-            for row in connection.execute(query, (url,)):
-                with suppress(ValueError):
-                    found.append(_checked(row))
-    return found
-
-
 def delete_pages(path: Path, before: float) -> int:
     """Delete the pages that no crawl has checked since a time; returns how many."""
     if not path.exists():
@@ -237,24 +224,23 @@ def delete_file(path: Path) -> None:
 @contextmanager
 def _existing(path: Path) -> Iterator[sqlite3.Connection]:
     try:
-        with closing(_open(path, makes_table=True)) as connection:
+        with closing(_open(path)) as connection:
             yield connection
     except sqlite3.Error as error:
         raise OSError(f"{path}: {error}") from error
 
 
-def _open(path: Path, *, makes_table: bool = False) -> sqlite3.Connection:
-    if makes_table:
-        # With what SQLite gives to files beside it: only the owner may read pages.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+def _open(path: Path) -> sqlite3.Connection:
+    """Open a file, and make the table if there is none of this version."""
+    # With what SQLite gives to files beside it: only the owner may read pages.
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path, timeout=_TIMEOUT, check_same_thread=False)
     try:
-        if makes_table:
-            connection.execute("PRAGMA journal_mode = WAL")
-            if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
-                connection.executescript(
-                    f"DROP TABLE IF EXISTS pages; {_TABLE} PRAGMA user_version = {_VERSION};"
-                )
+        connection.execute("PRAGMA journal_mode = WAL")
+        if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+            connection.executescript(
+                f"DROP TABLE IF EXISTS pages; {_TABLE} PRAGMA user_version = {_VERSION};"
+            )
         # A power cut may cost the last pages, which are downloaded again.
         connection.execute("PRAGMA synchronous = NORMAL")
     except BaseException:

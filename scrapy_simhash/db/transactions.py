@@ -29,9 +29,14 @@ from scrapy_simhash.db.engine import (
     shown_url,
     sqlite_file,
 )
-from scrapy_simhash.db.errors import is_creation_race, is_too_large, note_end, unavailable
 from scrapy_simhash.db.lock import PATIENCE
-from scrapy_simhash.db.patience import Liveness, Patience
+from scrapy_simhash.db.retries import (
+    Liveness,
+    Patience,
+    is_creation_race,
+    note_end,
+    unavailable,
+)
 from scrapy_simhash.db.values import SECRET_BYTES, secret_of
 from scrapy_simhash.durable import make_private
 from scrapy_simhash.exceptions import (
@@ -40,7 +45,6 @@ from scrapy_simhash.exceptions import (
     IndexUnusable,
     TableVersionMismatch,
 )
-from scrapy_simhash.text.packed import TooLarge
 from scrapy_simhash.visible import without_passwords
 
 if TYPE_CHECKING:
@@ -177,21 +181,18 @@ class Database:
         Raises:
             IndexUnavailable: it did not get through within the timeout, or the database refused.
             IndexUnusable: the database will always refuse.
-            TooLarge: the server works, but refuses the size of what it is sent.
         """
         patience = Patience(self.engine, self.timeout, self.liveness)
         while True:
             try:
                 with self.engine.connect() as connection, connection.begin():
-                    patience.begin()
+                    patience.namespace = None
                     self._set_durability(connection)
                     connection.info[PATIENCE] = patience
                     done = work(connection)
             except SQLAlchemyError as error:
-                is_refused = is_too_large(error, cuts=patience.cuts)
-                if is_refused or not patience.tries_again(error):
-                    raised = unavailable(str(self), error)
-                    raise (TooLarge(str(raised)) if is_refused else raised) from error
+                if not patience.tries_again(error):
+                    raise unavailable(str(self), error) from error
             else:
                 self.liveness.note()
                 return done

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, literal, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, literal, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
@@ -16,8 +16,7 @@ from scrapy_simhash.db.values import State
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.decisions import read_contents
 from scrapy_simhash.history.record import NOTHING, Record, differing_values
-from scrapy_simhash.history.selection import Selection
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow, Selection
 from scrapy_simhash.index.queries import is_dead
 from scrapy_simhash.index.seen import ABSENT, RELEASED
 from scrapy_simhash.index.verdict import group_name
@@ -83,12 +82,8 @@ def _former(
 ) -> dict[tuple[int, int], list[Row[Any]]]:
     """What the former URLs of items have shown, by identity and visit."""
     moved = [row for row in rows if row.source and row.source != row.identity]
-    query = select(
-        _row.identity,
-        _row.visit,
-        _row.claim,
-        case((_row.text_digest.is_(None), _row.claim), else_=_row.id).label("content"),
-    ).where(
+    content = sql.text_number.label("content")
+    query = select(_row.identity, _row.visit, _row.claim, content).where(
         _row.namespace == namespace.id,
         is_in(_row.identity, "identities"),
         is_in(_row.visit, "visits"),

@@ -1,39 +1,49 @@
-"""What was decided on items: beside those they were copies of, or kept beside."""
+"""What was decided on items, beside those they were copies of, or kept beside; dropped items."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from typing import Any
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     FromClause,
+    Row,
     Select,
     case,
     func,
     literal,
+    or_,
     select,
 )
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
+from scrapy_simhash.db.values import RESTORED, SAME
 from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.history import sql
+from scrapy_simhash.history.namespaces import read_runs
 from scrapy_simhash.history.record import NOTHING, Content, Record
-from scrapy_simhash.history.selection import Selection
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import EVERYTHING, NamespaceRow, Selection
 from scrapy_simhash.index.queries import is_orphan
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.index.words import KEPT, status_of
+from scrapy_simhash.item.keys import item_url
 from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
 
-# Records that are read at once.
+# Records whose texts are read at once.
 _PART = 200
+# Rows that are read at once.
+_ROWS = 2000
+# Items read at once: each may be large.
+_ITEMS_AT_ONCE = 100
+# Rows without their items read at once.
+_ROWS_AT_ONCE = 10_000
 
 
 def _short(text: ColumnElement[str]) -> ColumnElement[str]:
@@ -68,7 +78,7 @@ select_dropped = _select(
     origin=sql.drops.origin,
     is_orphan=is_orphan(),
     has_item=sql.drops.item.is_not(None),
-    text=case((sql.drops.text_digest.is_(None), sql.drops.claim), else_=sql.drops.id),
+    text=sql.text_number,
     **{
         name: sql.drops[name] for name in ("claim", "action", "distance", "similarity", "estimated")
     },
@@ -85,10 +95,12 @@ _select_kept = _select(
 ).select_from(sql.claims_with_others)
 
 
-def _query(namespace: NamespaceRow, *, kept: bool) -> Select[Any]:
-    if not kept:
-        return select_dropped.where(*sql.drops_of(namespace))
-    return _select_kept.where(*sql.claims_of(namespace), sql.claims.differs.is_not(None))
+def _of_kind(namespace: NamespaceRow, *, kept: bool) -> tuple[Select[Any], Any, Any]:
+    """A query of decisions, the column of their numbers, and what makes a record of a row."""
+    if kept:
+        query = _select_kept.where(*sql.claims_of(namespace), sql.claims.differs.is_not(None))
+        return query, sql.claims.id, _kept
+    return select_dropped.where(*sql.drops_of(namespace)), sql.drops.id, dropped
 
 
 def read_newest(
@@ -102,21 +114,21 @@ def read_newest(
 
     The conditions may have lists of numbers as parameters (see `is_in`).
     """
-    number = (sql.claims if kept else sql.drops).id
-    query = _query(namespace, kept=kept).where(*conditions).order_by(number.desc())
-    make = partial(_kept if kept else dropped, namespace)
-    return [make(row) for row in namespace.read(query.limit(limit), **numbers)][::-1]
+    query, number, make = _of_kind(namespace, kept=kept)
+    query = query.where(*conditions).order_by(number.desc()).limit(limit)
+    return [make(namespace, row) for row in namespace.read(query, **numbers)][::-1]
 
 
 def read_decisions(
     namespace: NamespaceRow, selection: Selection, *, kept: bool
-) -> Iterator[list[Record]]:
-    """What was dropped, or kept although it is similar, in its order, some at a time."""
-    table = schema.claims if kept else schema.sightings
-    query = _query(namespace, kept=kept).where(*selection.conditions(table))
-    make = partial(_kept if kept else dropped, namespace)
-    for rows in sql.read_in_pages(namespace, query, table.c.id, _PART):
-        yield [one for one in map(make, rows) if selection.has(one.url)]
+) -> Iterator[Record]:
+    """What was dropped, or kept although it is similar, in its order."""
+    query, number, make = _of_kind(namespace, kept=kept)
+    query = query.where(*selection.conditions(number.table))
+    for row in chain.from_iterable(sql.read_in_pages(namespace, query, number, _ROWS)):
+        record = make(namespace, row)
+        if selection.has(record.url):
+            yield record
 
 
 def dropped(namespace: NamespaceRow, row: Any) -> Record:
@@ -126,42 +138,20 @@ def dropped(namespace: NamespaceRow, row: Any) -> Record:
         row,
         id=f"{namespace.id}-{row.id}",
         status=status_of(row.action),
-        similarity=row.similarity,
-        estimated=row.estimated,
-        distance=row.distance,
-        is_orphan=row.is_orphan,
-        has_item=row.has_item,
         places=(row.text, row.claim),
     )
 
 
 def _kept(namespace: NamespaceRow, row: Any) -> Record:
     similarity, is_estimate = _similarity(row)
-    return _record(
-        namespace,
-        row,
-        status=KEPT,
-        similarity=similarity,
-        estimated=is_estimate,
-        places=(row.id, row.claim or 0),
-    )
+    more = {"id": None, "similarity": similarity, "estimated": is_estimate}
+    return _record(namespace, row, status=KEPT, places=(row.id, row.claim or 0), **more)
 
 
 def _record(namespace: NamespaceRow, row: Any, **more: Any) -> Record:
-    return Record(
-        page=row.page,
-        key=row.key,
-        original_page=row.original_page,
-        original_key=row.original_key,
-        created=row.created,
-        run=row.run,
-        namespace=namespace.name,
-        group=None if row.origin is None else group_name(namespace.id, row.origin),
-        differs=row.differs,
-        compared_by=row.compared_by,
-        first_seen=row.first_seen,
-        **more,
-    )
+    named = {name: value for name, value in row._mapping.items() if name in Record._fields}
+    group = None if row.origin is None else group_name(namespace.id, row.origin)
+    return Record(**{**named, "namespace": namespace.name, "group": group, **more})
 
 
 def _similarity(row: Any) -> tuple[float | None, bool]:
@@ -198,20 +188,92 @@ def read_contents(namespace: NamespaceRow, numbers: Iterable[int]) -> dict[int, 
 
 
 def with_contents(
-    namespace: NamespaceRow, records: Sequence[Record], scheme: Scheme | None
+    namespace: NamespaceRow, records: Iterable[Record], scheme: Scheme | None
 ) -> Iterator[Record]:
     """Records with what is kept of both items.
 
     Similarities that are unknown or estimates are computed, if both texts are kept and there is a
     scheme that has shingles.
     """
-    kept = read_contents(namespace, {place for record in records for place in record.places})
-    for record in records:
-        own, stored = (kept.get(place, NOTHING) for place in record.places)
-        found = record._replace(own=own, stored=stored)
-        is_exact = record.similarity is not None and not record.estimated
-        if scheme and own.text and stored.text and not is_exact:
-            one, other = (scheme.sketch(text).shingles for text in (own.text, stored.text))
-            if one is not None and other is not None:
-                found = found._replace(similarity=jaccard(one, other), estimated=False)
-        yield found
+    records = iter(records)
+    while part := list(islice(records, _PART)):
+        kept = read_contents(namespace, {place for record in part for place in record.places})
+        for record in part:
+            own, stored = (kept.get(place, NOTHING) for place in record.places)
+            found = record._replace(own=own, stored=stored)
+            is_exact = record.similarity is not None and not record.estimated
+            if scheme and own.text and stored.text and not is_exact:
+                one, other = (scheme.sketch(text).shingles for text in (own.text, stored.text))
+                if one is not None and other is not None:
+                    found = found._replace(similarity=jaccard(one, other), estimated=False)
+            yield found
+
+
+def _is_one(namespace: NamespaceRow) -> list[ColumnElement[bool]]:
+    """Conditions for what was dropped; items with the action "report" were stored."""
+    row = sql.drops
+    return [row.namespace == namespace.id, row.action.in_(("drop", SAME, RESTORED))]
+
+
+class Drops(NamedTuple):
+    """The numbers of items to restore, the oldest first, and how many are not among them.
+
+    These were restored since they were dropped last, or are older drops of the same items.
+    """
+
+    numbers: Sequence[int]
+    restored: int
+    older: int
+
+
+def choose_drops(
+    namespace: NamespaceRow, selection: Selection = EVERYTHING, *, orphans: bool = False
+) -> Drops:
+    """The dropped items of a selection, or only orphans."""
+    row, was_restored = sql.drops, sql.drops.action == RESTORED
+    has_item = or_(row.item.is_not(None), was_restored).label("has_item")
+    columns = row.id, row.identity, row.run, row.action, row.key, url_of(schema.sightings), has_item
+    query = select(*columns).where(*_is_one(namespace), *selection.conditions(schema.sightings))
+    if orphans:
+        query = query.where(or_(is_orphan(), was_restored))
+    found, newest = list[tuple[Row[Any], tuple[bool, int]]](), dict[int, tuple[bool, int]]()
+    for rows in sql.read_in_pages(namespace, query, row.id, _ROWS_AT_ONCE):
+        for one in rows:
+            if not selection.has(item_url(one.key, one.url)):
+                continue
+            # An older item that is kept is better than a newer one that is not.
+            rank = bool(one.has_item), one.run
+            found.append((one, rank))
+            newest[one.identity] = max(rank, newest.get(one.identity, rank))
+    # A run may have dropped several items of one identity.
+    last = [one for one, rank in found if rank == newest[one.identity]]
+    restored = sum(one.action == RESTORED for one, _ in found)
+    numbers = [one.id for one in last if one.action != RESTORED]
+    return Drops(numbers, restored, len(found) - restored - len(numbers))
+
+
+def count_unlisted(namespace: NamespaceRow, selection: Selection) -> int:
+    """How many items runs left out without a row, as they had not changed at all."""
+    if not selection.runs or selection.site:
+        return 0
+    of_runs = [row.counts for row in read_runs(namespace) if row.id in selection.runs]
+    rows = select(func.count()).where(*_is_one(namespace), *selection.conditions(schema.sightings))
+    return max(0, sum(one[2] for one in of_runs if one) - int(namespace.read(rows)[0][0]))
+
+
+def read_items(
+    namespace: NamespaceRow, numbers: Sequence[int]
+) -> Iterator[tuple[int, Record, bytes | None, str | None]]:
+    """The dropped items of these numbers, in their order: packed if it is kept, and its type."""
+    query = (
+        select_dropped.add_columns(sql.drops.item, sql.drops.item_type)
+        .where(*_is_one(namespace), is_in(sql.drops.id, "numbers"))
+        .order_by(sql.drops.id)
+    )
+    for start in range(0, len(numbers), _ITEMS_AT_ONCE):
+        for row in namespace.read(query, numbers=numbers[start : start + _ITEMS_AT_ONCE]):
+            record = dropped(namespace, row)
+            if row.action == RESTORED:
+                # It stands for itself now.
+                record = record._replace(original_page=None, original_key=None)
+            yield row.id, record, row.item, row.item_type

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Row, Select, Table, case, func, literal, null, select
+from sqlalchemy import Row, and_, case, func, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.values import SAME, ComparedBy
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.decisions import read_contents
 from scrapy_simhash.history.record import NOTHING, Content
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import NO_DROPS, NamespaceRow
 from scrapy_simhash.index.verdict import Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.simhash.scheme import Scheme, Sketch
 from scrapy_simhash.text.markup import PAGE_FACTS
-
-_COLUMNS = ("created", "identity", "key", "compared_by")
 
 # Names that the rule treats specially; the index stores only hashes of names.
 _PAGE_FACTS = {name_of(name).key: name for name in PAGE_FACTS}
@@ -32,40 +30,31 @@ def read_stored(namespace: NamespaceRow) -> list[Row[Any]]:
     """What a crawl has decided on, in its order, to decide on it again.
 
     `number` is that of the text of each. A page counts once, however many of its items were dropped
-    for its text. Of what was left out, neither page sketch nor listing page is stored.
+    for its text.
     """
-    claim, drop = sql.claims, sql.drops
-    of_claims = _in_order(
-        schema.claims,
-        claim.id.label("number"),
-        literal(True).label("is_claim"),
-        *(claim.digest, claim.facts, claim.listing, claim.page_sketch),
-    ).where(*sql.claims_of(namespace))
-    of_drops = (
-        _in_order(
-            schema.sightings,
-            case((drop.text_digest.is_(None), drop.claim), else_=drop.id).label("number"),
-            literal(False).label("is_claim"),
-            func.coalesce(drop.digest, claim.digest).label("digest"),
-            func.coalesce(drop.facts, claim.facts).label("facts"),
-            literal(0).label("listing"),
-            null().label("page_sketch"),
-        )
-        .select_from(sql.drops_with_claims)
-        .where(*sql.drops_of(namespace), drop.action != SAME)
+    claim, row = sql.claims, sql.drops
+    is_claim = row.id == row.claim
+    is_decided = or_(
+        and_(is_claim, claim.id.is_not(None)),
+        and_(row.action.not_in((*NO_DROPS, SAME)), ~is_claim),
     )
-    drops = {(row.identity, row.digest): row for row in namespace.read(of_drops)}
+    query = select(
+        *(row.created, row.identity, row.key, row.compared_by, row.listing),
+        sql.text_number.label("number"),
+        is_claim.label("is_claim"),
+        func.coalesce(row.digest, claim.digest).label("digest"),
+        func.coalesce(row.facts, claim.facts).label("facts"),
+        case((is_claim, claim.page_sketch)).label("page_sketch"),
+        sql.short_url(schema.sightings).label("url"),
+    )
+    rows = namespace.read(
+        query.select_from(sql.drops_with_claims)
+        .where(row.namespace == namespace.id, is_decided)
+        .order_by(row.id)
+    )
+    found = {row.number if row.is_claim else (row.identity, row.digest): row for row in rows}
     # The index decides on claims before what is left out for them.
-    return sorted(
-        [*namespace.read(of_claims), *drops.values()],
-        key=lambda row: (row.created, not row.is_claim, row.number),
-    )
-
-
-def _in_order(table: Table, *more: Any) -> Select[Any]:
-    columns = (table.c[name] for name in _COLUMNS)
-    query = select(*columns, *more, sql.short_url(table).label("url"))
-    return query.order_by(table.c.id)
+    return sorted(found.values(), key=lambda row: (row.created, not row.is_claim, row.number))
 
 
 def read_documents(

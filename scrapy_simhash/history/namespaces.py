@@ -14,7 +14,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import State
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import NO_DROPS, NamespaceRow
 from scrapy_simhash.index.queries import invalidated_count, is_orphan
 
 
@@ -130,15 +130,23 @@ def find_run(
 
 def read_runs(namespace: NamespaceRow) -> list[RunRow]:
     """The runs that met anything in a namespace; newest first."""
-    of_claims = _count_by_run(
-        sql.claims.run, sql.claims.state == State.PENDING, *sql.claims_of(namespace)
+    claim, drop = sql.claims, sql.drops
+    is_drop = drop.action.not_in(NO_DROPS)
+    is_lost = and_(is_drop, is_orphan(), drop.action != "report")
+    of_claims = (
+        select(claim.run, func.count(), _count(claim.state == State.PENDING))
+        .where(*sql.claims_of(namespace))
+        .group_by(claim.run)
     )
-    is_lost = and_(is_orphan(), sql.drops.action != "report")
-    of_drops = _count_by_run(sql.drops.run, is_lost, *sql.drops_of(namespace))
-    claimed = {row.run: (row.all, int(row.some)) for row in namespace.read(of_claims)}
-    dropped = {row.run: (row.all, int(row.some)) for row in namespace.read(of_drops)}
-    met = select(sql.drops.run).where(sql.drops.namespace == namespace.id).distinct()
-    runs = {row.run for row in namespace.read(met)}
+    of_sightings = (
+        select(drop.run, _count(is_drop), _count(is_lost))
+        .where(drop.namespace == namespace.id)
+        .group_by(drop.run)
+    )
+    claimed, dropped = (
+        {run: (int(every), int(some)) for run, every, some in namespace.read(query)}
+        for query in (of_claims, of_sightings)
+    )
     columns = schema.runs.c
     query = (
         select(*(columns[name] for name in RunRow._fields[:11]))
@@ -146,7 +154,7 @@ def read_runs(namespace: NamespaceRow) -> list[RunRow]:
         .order_by(columns.id.desc())
     )
     found = []
-    for row in namespace.read(query, numbers={*runs, *claimed, *dropped}):
+    for row in namespace.read(query, numbers={*claimed, *dropped}):
         counts = (*claimed.get(row.id, (0, 0)), *dropped.get(row.id, (0, 0)))
         # What follows the name of the host identifies the system.
         host = row.host.partition(" ")[0]
@@ -154,10 +162,8 @@ def read_runs(namespace: NamespaceRow) -> list[RunRow]:
     return found
 
 
-def _count_by_run(run: Any, condition: Any, *conditions: ColumnElement[bool]) -> Any:
-    """A query for the number of all rows of each run, and of those that meet a condition."""
-    some = func.sum(case((condition, 1), else_=0)).label("some")
-    return select(run, func.count().label("all"), some).where(*conditions).group_by(run)
+def _count(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return func.sum(case((condition, 1), else_=0))
 
 
 def _stats(stored: str | None) -> dict[str, Any]:

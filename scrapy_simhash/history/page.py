@@ -16,8 +16,7 @@ from scrapy_simhash.history import sql
 from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.decisions import read_contents, read_newest, with_contents
 from scrapy_simhash.history.record import STATUSES, Record
-from scrapy_simhash.history.selection import EVERYTHING, Selection
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import EVERYTHING, NamespaceRow, Selection
 from scrapy_simhash.index.seen import ABSENT
 from scrapy_simhash.item.keys import item_url, lister_of
 from scrapy_simhash.simhash.scheme import Scheme

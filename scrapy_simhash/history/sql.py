@@ -1,17 +1,20 @@
-"""Columns, conditions and reading shared by the queries."""
+"""What the queries share: columns, conditions, what of a namespace is looked at, reading."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, FromClause, Select, and_, func
+from sqlalchemy import ColumnElement, FromClause, Select, and_, case, exists, func, or_, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import RESTORED
-from scrapy_simhash.index.queries import is_valid
+from scrapy_simhash.exceptions import NotFound
+from scrapy_simhash.index.queries import is_dead, is_valid
+from scrapy_simhash.item.urls import host_of
+from scrapy_simhash.visible import format_time, iso_time, plural, shortened
 
 
 class NamespaceRow(NamedTuple):
@@ -38,9 +41,20 @@ class NamespaceRow(NamedTuple):
 
 #: Longer URLs are cut: a hostile site can make many that are very long.
 LONGEST_URL = 2000
+# Characters of the numbers of runs.
+_LONGEST = 60
+
+#: The actions of sightings that leave nothing out.
+NO_DROPS = ("", RESTORED)
 
 #: Sightings are also what was left out, with the item.
 claims, drops = schema.claims.c, schema.sightings.c
+
+#: The number of the text of a sighting: that of its claim, unless it showed another.
+text_number = case((drops.text_digest.is_(None), drops.claim), else_=drops.id)
+
+_run = schema.runs.c
+_is_dead = is_dead(schema.runs)
 
 #: Sightings beside their claims, which may be gone.
 drops_with_claims = schema.sightings.outerjoin(
@@ -71,7 +85,7 @@ def claims_of(namespace: NamespaceRow) -> list[ColumnElement[bool]]:
 
 def drops_of(namespace: NamespaceRow) -> list[ColumnElement[bool]]:
     """Conditions for what was left out in a namespace."""
-    return [drops.namespace == namespace.id, drops.action.not_in(("", RESTORED))]
+    return [drops.namespace == namespace.id, drops.action.not_in(NO_DROPS)]
 
 
 def read(database: Database, query: Select[Any], **numbers: Iterable[int]) -> Sequence[Any]:
@@ -94,3 +108,80 @@ def read_in_pages(
         yield rows
         last = rows[-1].id
         page = query.where(number < last if newest_first else number > last)
+
+
+class Selection(NamedTuple):
+    """What some runs met, and what was met since a time, in seconds since the epoch, of a site.
+
+    Everything by default. What the released runs among them had stored does not count.
+    """
+
+    runs: Sequence[int] | None = None
+    since: float = 0.0
+    site: str = ""
+    released: Sequence[int] = ()
+
+    def conditions(self, table: FromClause) -> list[ColumnElement[bool]]:
+        """The conditions for claims or sightings, as far as they do not depend on the URL."""
+        found = [table.c.created >= self.since] if self.since else []
+        return found if self.runs is None else [*found, table.c.run.in_(self.runs)]
+
+    def has(self, url: str) -> bool:
+        """Whether a URL is of the site, or of a host below it."""
+        return not self.site or f".{host_of(url)}".endswith(f".{self.site}")
+
+    @property
+    def options(self) -> str:
+        """The options of commands that select it."""
+        runs = f"--run {','.join(map(str, self.runs))}" if self.runs else ""
+        since = f"--since {iso_time(self.since)}" if self.since else ""
+        return " ".join(filter(None, (runs, since, self.site and f"--site {self.site}")))
+
+    def __str__(self) -> str:
+        of_site = f" on {self.site}" if self.site else ""
+        if self.runs is None:
+            return f"Since {format_time(self.since)} UTC{of_site}" if self.since else "Everything"
+        numbers = shortened(", ".join(map(str, self.runs)), _LONGEST)
+        lost = " (its crawl or its feeds failed: what it stored was released)"
+        more = lost if self.released and len(self.runs) == 1 else ""
+        return f"{plural(len(self.runs), 'Run').capitalize()} {numbers}{more}{of_site}"
+
+
+#: What is looked at where nothing is chosen.
+EVERYTHING = Selection()
+
+
+def read_selection(
+    namespace: NamespaceRow,
+    *,
+    runs: Sequence[int] = (),
+    since: float | None = None,
+    site: str = "",
+) -> Selection:
+    """What some runs met, or all since a time; by default the last visit of each spider.
+
+    The time is in seconds since the epoch or, as an int, the run that it was the start of. The last
+    visit may have met nothing, as the site was down.
+    """
+    if isinstance(since, float):
+        return Selection(since=since, site=site)
+    if numbers := runs or ([] if since is None else [since]):
+        query = select(_run.id, _run.opened, _is_dead.label("is_dead"))
+        found = {row.id: row for row in namespace.read(query.where(_run.id.in_(numbers)))}
+        if unknown := {*numbers} - found.keys():
+            raise NotFound(f"there is no run {min(unknown)}")
+        if since is not None:
+            return Selection(since=found[since].opened, site=site)
+        released = [one for one in runs if found[one].is_dead]
+        return Selection(runs, site=site, released=released)
+    has_met = exists().where(drops.run == _run.id)
+    is_here = has_met.where(drops.namespace == namespace.id)
+    counts = ~_is_dead, or_(is_here, and_(~has_met, _run.closed.is_not(None)))
+    spiders = select(_run.spider).where(~_is_dead, is_here)
+    last = select(_run.spider, func.max(_run.visit).label("visit")).where(*counts)
+    visits = last.where(_run.spider.in_(spiders)).group_by(_run.spider).subquery().c
+    of_visits = _run.spider == visits.spider, _run.visit == visits.visit
+    last_runs = namespace.read(select(_run.id).where(*counts, *of_visits).order_by(_run.id))
+    if not last_runs:
+        raise NotFound("no crawl has stored anything")
+    return Selection([row.id for row in last_runs], site=site)

@@ -5,6 +5,7 @@ Pure arithmetic: fingerprints, keys, rows, and which documents of the batch are 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -55,43 +56,6 @@ class Batch:
     in_batch: Sequence[Sequence[tuple[int, int]]]
 
 
-def make_batch(
-    documents: Sequence[Document],
-    known: Mapping[int, Sighting],
-    claimant: ClaimRow,
-    keys: Bands | Blocks,
-    *,
-    flips: Sequence[NDArray[np.int32]],
-    width: int,
-    limit: int,
-) -> Batch:
-    """Prepare documents: at most 64, as each is compared with each.
-
-    All but those in `known`, see :class:`Batch`, have a fingerprint. `claimant` is a row with what
-    all claims of the batch have in common. `flips` are, for each slot, the masks that turn a key
-    into the keys to look up (by XOR), `width` is that of a fingerprint in bytes, and two documents
-    of the batch are compared if their distance is at most `limit`.
-    """
-    stored: list[list[KeyRow]] = []
-    rows: list[ClaimRow] = []
-    for number, document in enumerate(documents):
-        if before := known.get(number):
-            its_keys, row = [], _known_row(document, before, claimant, width)
-        else:
-            its_keys, row = keys_of(document, keys), document_row(document, claimant, width)
-            if keys.needs_shingles and not document.exact:
-                # The keys of bands can't be computed from the fingerprint.
-                row = row._replace(packed_keys=pack_keys(its_keys[: keys.slots]))
-        stored.append(its_keys)
-        rows.append(row)
-    packed = b"".join(row.fingerprint for row in rows)
-    fingerprints = np.frombuffer(packed, np.uint8).reshape(-1, width)
-    asked, asker = _probes(stored, flips)
-    has_keys = [bool(keys) for keys in stored]
-    in_batch = _in_batch(fingerprints, [row.digest for row in rows], limit, has_keys)
-    return Batch(documents, fingerprints, stored, asked, asker, rows, known, in_batch)
-
-
 def keys_of(document: Document, keys: Bands | Blocks) -> list[KeyRow]:
     """The keys of a document: those of its text, and one of the item as a whole."""
     stored: list[KeyRow] = []
@@ -131,7 +95,26 @@ def document_row(document: Document, claimant: ClaimRow, width: int) -> ClaimRow
     )
 
 
-def _known_row(document: Document, before: Sighting, claimant: ClaimRow, width: int) -> ClaimRow:
+def equal_at_once(document: Document, was: Sequence[Sighting]) -> Sighting | None:
+    """What shows that a document is unchanged, whatever its text: an equal item of its identity.
+
+    An item that has nothing but its page's text is unchanged if its page is.
+    """
+    if document.digest is None:
+        return None
+    is_bare = document.facts is not None and not document.facts.own_kinds
+    if not document.downloaded_in and is_bare and document.page_sketch is not None:
+        return None
+    # Of a page that was not modified, made of its download, and found to be so since.
+    run = document.downloaded_in
+    for one in was:
+        is_of_download = not run or (one.of_claim and one.made <= run <= one.run)
+        if one.digest == document.digest and is_of_download:
+            return one
+    return None
+
+
+def known_row(document: Document, before: Sighting, claimant: ClaimRow, width: int) -> ClaimRow:
     """The row of a document that shows what was shown before."""
     return claimant._replace(
         identity=before.identity,
@@ -204,36 +187,36 @@ def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -
     return Sketch(fingerprint, FEW_FEATURES, None)
 
 
-def _in_batch(
+def near_in_batch(
     fingerprints: NDArray[np.uint8],
-    digests: Sequence[bytes | None],
+    rows: Sequence[ClaimRow],
     limit: int,
-    has_keys: Sequence[bool],
+    stored: Sequence[Sequence[KeyRow]],
 ) -> list[list[tuple[int, int]]]:
     """For each, distance and number of the earlier ones that are near enough, or equal items.
 
     Those without keys are compared with none.
     """
-    in_batch: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
-    if sum(has_keys) < 2:
+    in_batch: list[list[tuple[int, int]]] = [[] for _ in rows]
+    if sum(map(bool, stored)) < 2:
         return in_batch
     distances = hamming(fingerprints[:, None, :], fingerprints[None, :, :])
     near = distances <= limit
-    equal: dict[bytes, list[int]] = {}
-    for number, digest in enumerate(digests):
-        if digest is not None:
-            if others := equal.get(digest):
+    equal = defaultdict[bytes, list[int]](list)
+    for number, row in enumerate(rows):
+        if row.digest is not None:
+            if others := equal[row.digest]:
                 near[number, others] = True
-            equal.setdefault(digest, []).append(number)
+            others.append(number)
     # Each is near itself; usually there are no other pairs.
     if np.count_nonzero(near) > len(near):
         for number, other in np.argwhere(np.tril(near, -1)).tolist():
-            if has_keys[number] and has_keys[other]:
+            if stored[number] and stored[other]:
                 in_batch[number].append((int(distances[number, other]), other))
     return in_batch
 
 
-def _probes(
+def probes(
     stored: Sequence[Sequence[KeyRow]], flips: Sequence[NDArray[np.int32]]
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Every key to look up, slot first, in ascending order; and the document that asks for it."""
@@ -257,10 +240,9 @@ def slotted(slot: int | NDArray[np.int64], keys: NDArray[Any]) -> NDArray[Any]:
     return np.int64(slot) << 32 | (keys.astype(np.int64) & 0xFFFFFFFF)
 
 
-def key_row(number: int) -> KeyRow:
+def key_rows(keys: NDArray[np.int64]) -> frozenset[KeyRow]:
     """The reverse of :func:`slotted`."""
-    slot, key = number >> 32, number & 0xFFFFFFFF
-    return KeyRow(slot, key - (key >> 31 << 32))
+    return frozenset(map(KeyRow, (keys >> 32).tolist(), keys.astype(np.int32).tolist()))
 
 
 def identity_hash(key: str) -> int:

@@ -2,49 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import LARGEST_ROW
-from scrapy_simhash.db.lock import first_number, lock
+from scrapy_simhash.db.lock import Sizes, first_number, lock
 from scrapy_simhash.db.statements import insert_rows
-from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import State, storable
 from scrapy_simhash.exceptions import IndexUnavailable, NotFound
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
+    equal_at_once,
     identity_hash,
     pack_keys,
     packed_text,
     statement_size,
 )
-from scrapy_simhash.index.candidates import BatchCandidates
-from scrapy_simhash.index.comparing import decide_batch, final
+from scrapy_simhash.index.comparing import BatchCandidates, decide_batch, final
 from scrapy_simhash.index.lookup import Lookup
-from scrapy_simhash.index.recording import changed_fields, sighting_row
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.seen import NO_VISITS, Seen
-from scrapy_simhash.index.verdict import ClaimRow, Document, LeftOut, Sighting, Verdict
-from scrapy_simhash.index.visits import came_of, packed_numbers
+from scrapy_simhash.index.verdict import OF_TEXT, ClaimRow, Document, LeftOut, Sighting, Verdict
 from scrapy_simhash.index.writer import Writer, largest
-from scrapy_simhash.text.packed import TooLarge
+from scrapy_simhash.item.facts import OTHERS, REST_KEY, REST_OF_ITEM, Facts, changed_facts, keys_of
+from scrapy_simhash.item.keys import item_url
+from scrapy_simhash.text.packed import TooLarge, pack_bytes
+
+# Characters of the URL of an original that are stored.
+_LONGEST_URL = 2000
+
+# Where a sighting has its URL, and how many columns behind it tell what it showed.
+_URL = Sighting._fields.index("url")
+_SHOWN = 3
 
 
 class _Decided(NamedTuple):
     """The verdicts on a batch, given what was read for it without the lock or behind it.
 
-    `counter` is that of the namespace when it was read. The batch has the documents at `places`:
-    all but changed ones of pages that were not modified.
+    `counter` is that of the namespace when it was read.
     """
 
     counter: int
-    places: Sequence[int]
     candidates: BatchCandidates
     verdicts: Sequence[Verdict]
     seen: Seen
@@ -61,7 +66,6 @@ class Work:
 
     def __init__(
         self,
-        database: Database,
         run: Run,
         lookup: Lookup,
         budgets: tuple[float, float],
@@ -71,103 +75,100 @@ class Work:
         release: Sequence[Verdict],
         left_out: Sequence[LeftOut],
     ) -> None:
-        most = database.connections.largest_row
-        self._database, self._run, self._lookup, self._budgets = database, run, lookup, budgets
-        self._namespace = namespace = lookup.namespace.id
-        self._claimant = run.claimant._replace(
-            # The same for each attempt.
-            namespace=namespace,
-            created=database.now(),
-        )
-        self._visits = run.visits_in(namespace) if lookup.rule.known else NO_VISITS
+        self._run, self._lookup, self._budgets = run, lookup, budgets
+        self._database, self._namespace = lookup.database, lookup.namespace.id
+        most = self._database.connections.largest_row
+        # The same for each attempt.
+        self._claimant = ClaimRow(self._namespace, run=run.id, created=self._database.now())
+        self._visits = run.visits_in(self._namespace) if lookup.rule.known else NO_VISITS
+        self._claims, self._batch = claims, cast("Batch | None", None)
         self._reasons = [_reason_to_skip(document, most) for document in claims]
-        pairs = zip(claims, self._reasons, strict=True)
-        self._documents = [document for document, reason in pairs if not reason]
-        self._batch: Batch | None = None
-        self._largest_text = min(largest(budgets[0]), most // 2)
+        self._largest_text = min(largest(self._budgets[0]), most // 2)
         # Without those of an earlier namespace of this name.
         confirmed = [verdict.claim for verdict in confirm if verdict.claim]
-        self._confirm = [claim for claim in confirmed if claim.namespace == namespace]
-        released = [one for one in release if one.row and one.row.namespace == namespace]
+        self._confirm = [claim for claim in confirmed if claim.namespace == self._namespace]
+        released = [one for one in release if one.row and one.row.namespace == self._namespace]
         self._released = [one.row.id for one in released if one.row]
         self._release = [one.claim for one in released if one.claim and not one.has_old_claim]
         self._old = [one.claim.id for one in released if one.claim and one.has_old_claim]
-        self._left_out = _items(left_out, namespace)
+        self._left_out = _items(left_out, self._namespace)
         sizes = [statement_size("", None, one[1]) for one in self._left_out.values()]
         if max(sizes, default=0) > most or sum(sizes) > LARGEST_ROW:
             raise TooLarge(f"items of {sum(sizes):,} bytes; a row may have {most:,}")
 
-    def do(self) -> list[Verdict | None]:
+    def do(self) -> list[Any]:
         """Do it; returns the verdicts on the documents to be claimed."""
-        database, lookup = self._database, self._lookup
-        decided = None
         try:
-            if self._documents:
-                read = database.read(self._read)
-                elsewhere = partial(lookup.read_elsewhere, visits=self._visits)
-                decided = self._decide(
-                    *read,
-                    first_number(read[0]),
-                    lambda claim: database.read(partial(elsewhere, claim=claim)),
-                )
+            is_asked = not all(self._reasons)
+            decided = self._decide(self._database.read) if is_asked else None
             verdicts = self._run.transact(partial(self._execute, decided))
         except TooLarge as error:
-            if self._reasons or self._left_out:
+            if self._claims or self._left_out:
                 raise
             # Outcomes are small: it must be something else, and they must not be lost.
             raise IndexUnavailable(str(error)) from error.__cause__
-        lookup.counts["quarantine/pushed_out"] += self._evicted["items"]
-        lookup.counts["quarantine/orphans_pushed_out"] += self._evicted["orphans"]
-        lookup.counts["index/texts_pushed_out"] += self._evicted["texts"]
-        answers = (verdicts.get(place) for place, _ in enumerate(self._documents))
+        counts = self._lookup.counts
+        counts["quarantine/pushed_out"] += self._evicted["items"]
+        counts["quarantine/orphans_pushed_out"] += self._evicted["orphans"]
+        counts["index/texts_pushed_out"] += self._evicted["texts"]
         return [
-            Verdict("skipped", reason=reason) if reason else next(answers)
-            for reason in self._reasons
+            Verdict("skipped", reason=reason) if reason else verdicts.get(document.token)
+            for document, reason in zip(self._claims, self._reasons, strict=True)
         ]
 
-    def _read(self, connection: Connection) -> tuple[int, Sequence[int], BatchCandidates]:
-        """Read what the documents are compared with, see :class:`_Decided`."""
+    def _read(self, connection: Connection) -> tuple[int, BatchCandidates]:
+        """Read the counter, and what the documents are compared with.
+
+        Changed ones of pages that were not modified are left out of the batch.
+        """
         lookup, visits = self._lookup, self._visits
-        identities = [identity_hash(document.key) for document in self._documents]
+        asked = [
+            (document, identity_hash(document.key))
+            for document, reason in zip(self._claims, self._reasons, strict=True)
+            if not reason
+        ]
+        identities = [identity for _, identity in asked]
         counter, shown = lookup.read_identities(connection, identities, visits)
         seen, known = Seen(visits, shown), dict[int, Sighting]()
-        places: list[int] = []
-        for place, document in enumerate(self._documents):
-            was = seen.was(identities[place]) if lookup.rule.known == "drop" else ()
-            if before := _equal_at_once(document, was):
-                known[len(places)] = before
+        documents: list[Document] = []
+        for document, identity in asked:
+            was = seen.was(identity) if lookup.rule.known == "drop" else ()
+            if before := equal_at_once(document, was):
+                known[len(documents)] = before
             if before or not document.downloaded_in:
-                places.append(place)
-        if self._batch is None or self._batch.known.keys() != known.keys():
-            documents = [self._documents[place] for place in places]
+                documents.append(document)
+        if self._batch is None or self._batch.known != known:
             self._batch = lookup.batch(documents, self._claimant, known)
         candidates = lookup.read(connection, self._batch, shown, visits)
         for claim in self._confirm:
             if row := candidates.rows.get(claim.id):
                 candidates.rows[claim.id] = row._replace(state=State.CONFIRMED)
-        return counter, places, candidates
+        return counter, candidates
 
-    def _decide(
-        self,
-        counter: int,
-        places: Sequence[int],
-        candidates: BatchCandidates,
-        first: int,
-        elsewhere: Callable[[int], Sequence[Sighting]],
-    ) -> _Decided:
-        """Decide on the documents; their numbers begin with `first`."""
-        lookup = self._lookup
-        seen = Seen(self._visits, candidates.of_identities, candidates.meeting, elsewhere)
+    def _decide(self, ask: Callable[[Callable[..., Any]], Any], first: int = 0) -> _Decided:
+        """Decide on the documents, given what executes a query.
+
+        Their numbers begin with `first`, by default with what they are if nobody else writes.
+        """
+        lookup, visits = self._lookup, self._visits
+        counter, candidates = ask(self._read)
+        elsewhere = partial(lookup.read_elsewhere, visits=visits)
+        seen = Seen(
+            visits,
+            candidates.of_identities,
+            candidates.meeting,
+            lambda claim: ask(partial(elsewhere, claim=claim)),
+        )
+        first = first or first_number(counter)
         verdicts = decide_batch(lookup.rule, lookup.texts, candidates, seen, first)
-        return _Decided(counter, places, candidates, verdicts, seen)
+        return _Decided(counter, candidates, verdicts, seen)
 
     def _execute(self, decided: _Decided | None, connection: Connection) -> dict[int, Verdict]:
         """Take the lock and do the work, given what was decided before.
 
-        Returns the verdicts by the places of the documents.
+        Returns the verdicts by the tokens of the documents.
         """
-        lookup = self._lookup
-        held = lock(connection, self._namespace, len(self._documents))
+        held = lock(connection, self._namespace, len(self._claims), self._foreseen(decided))
         writer = Writer(connection, self._namespace, held, self._budgets)
         writer.largest_text = self._largest_text
         writer.release(self._released, self._old, self._claimant.run)
@@ -176,15 +177,21 @@ class Work:
         verdicts = dict[int, Verdict]()
         if decided is not None:
             if held.counter != decided.counter or self._released or was_made_again:
-                elsewhere = partial(lookup.read_elsewhere, connection, visits=self._visits)
-                decided = self._decide(*self._read(connection), writer.numbers.start, elsewhere)
-            verdicts = dict(
-                zip(decided.places, self._write(connection, writer, decided), strict=True)
-            )
+                decided = self._decide(lambda work: work(connection), writer.numbers.start)
+            verdicts = self._write(connection, writer, decided)
         writer.leave_out(self._left_out)
         writer.record()
         self._evicted = writer.evicted
         return verdicts
+
+    def _foreseen(self, decided: _Decided | None) -> Sizes:
+        """What is stored if nobody else writes: no more answers are waited for behind the lock."""
+        texts = map(len, self._texts(decided).values() if decided else ())
+        return Sizes(
+            sum(map(_has_own_claim, decided.verdicts if decided else ())),
+            sum(size for size in texts if size <= self._largest_text),
+            sum(one[-1] for one in self._left_out.values()),
+        )
 
     def _texts(self, decided: _Decided) -> dict[int, bytes]:
         """The compressed texts to store, by their numbers: those that no claim has yet."""
@@ -201,30 +208,28 @@ class Work:
 
     def _write(
         self, connection: Connection, writer: Writer, decided: _Decided
-    ) -> Sequence[Verdict]:
-        """Write the claims and the sightings of the documents; returns the final verdicts."""
-        _, _, candidates, verdicts, seen = decided
-        self._lookup.counts["index/candidates"] += len(candidates.pairs)
+    ) -> dict[int, Verdict]:
+        """Write the claims and the sightings; returns the final verdicts."""
+        _, candidates, verdicts, seen = decided
         claims = self._write_claims(writer, candidates, verdicts)
         writer.add_texts(self._texts(decided))
         documents = candidates.batch.documents
-        fields = changed_fields(connection, self._lookup, documents, verdicts)
-        done = [
-            replace(
+        fields = _changed_fields(connection, self._lookup, documents, verdicts)
+        done = {
+            document.token: replace(
                 verdict,
                 claim=claims.get(verdict.claim.id, verdict.claim) if verdict.claim else None,
                 match=final(verdict.match) if verdict.match else None,
                 fields=fields.get(number, {}),
                 process=self._run.process,
             )
-            for number, verdict in enumerate(verdicts)
-        ]
-        rows = [sighting_row(one, seen, self._run.visit) for one in done]
+            for number, (document, verdict) in enumerate(zip(documents, verdicts, strict=True))
+        }
+        rows = [_sighting_row(one, seen, self._run.visit) for one in done.values()]
         insert_rows(connection, schema.sightings, rows)
         for verdict in verdicts:
-            if verdict.replaces and (match := verdict.match):
-                known = [*verdict.replaces, *came_of(match.row)]
-                writer.extend(match.row, packed_numbers(known))
+            if verdict.came_of and (match := verdict.match):
+                writer.extend(match.row, verdict.came_of)
         self._delete_old(writer, seen)
         return done
 
@@ -232,32 +237,33 @@ class Work:
         self, writer: Writer, candidates: BatchCandidates, verdicts: Sequence[Verdict]
     ) -> dict[int, ClaimRow]:
         """Write the claims of the documents of a batch; returns them by their numbers."""
-        batch = candidates.batch
-        nearest = _nearest(candidates, self._lookup.rule.limit)
+        batch, slots, counts = candidates.batch, self._lookup.keys.slots, self._lookup.counts
+        counts["index/candidates"] += len(candidates.pairs)
         keys: list[Sequence[KeyRow]] = []
         rows: list[ClaimRow] = []
         for number, verdict in enumerate(verdicts):
-            if verdict.claim is None or verdict.has_old_claim:
+            claim = verdict.claim
+            if claim is None or verdict.has_old_claim:
                 continue
-            row, own = _claim_row(verdict, verdict.claim), self._keys_of(number, candidates)
+            own, more = batch.keys[number], dict[str, Any]()
+            counts["index/hot_keys"] += not candidates.hot_keys.isdisjoint(own)
+            if family := candidates.family_keys(number, batch.rows[number], slots):
+                added = [KeyRow(slots, key) for key in family]
+                own = [*own, *added]
+                more["packed_keys"] = (claim.packed_keys or b"") + pack_keys(added)
+            if verdict.status == "unchanged" and verdict.before is not None:
+                # It has been there since then.
+                more["created"] = verdict.before.since
+            if verdict.differs is not None and verdict.match is not None:
+                more["similar_claim"] = verdict.match.row.id
+                more["differs"] = storable(verdict.differs, 255)
+            if (far := candidates.beyond.get(number)) is not None:
+                more["nearest"] = far
             keys.append(own)
-            packed = row.packed_keys
-            if packed is not None and len(own) > len(batch.keys[number]):
-                packed += pack_keys(own[len(batch.keys[number]) :])
-            far = nearest.get(number)
             # Copying a row of so many fields is slow, and rarely necessary.
-            is_done = far is None and packed is row.packed_keys
-            rows.append(row if is_done else row._replace(nearest=far, packed_keys=packed))
+            rows.append(claim._replace(**more) if more else claim)
         writer.insert(rows, keys, candidates.hot_keys)
         return {row.id: row for row in rows}
-
-    def _keys_of(self, number: int, candidates: BatchCandidates) -> Sequence[KeyRow]:
-        """The keys to store, also those of an item whose text many share."""
-        batch, slots = candidates.batch, self._lookup.keys.slots
-        keys = batch.keys[number]
-        more = candidates.family_keys(number, batch.rows[number], slots)
-        self._lookup.counts["index/hot_keys"] += not candidates.hot_keys.isdisjoint(keys)
-        return [*keys, *(KeyRow(slots, key) for key in more)] if more else keys
 
     def _delete_old(self, writer: Writer, seen: Seen) -> None:
         """Delete sightings that tell nothing any more, and claims that nobody was shown last."""
@@ -271,25 +277,6 @@ class Work:
         has_more = [one.id for one in gone if one.item_bytes or not one.of_claim]
         writer.delete_sightings([one.id for one in gone], has_more)
         writer.delete_unshown({one.claim for one in old} - kept, self._visits)
-
-
-def _equal_at_once(document: Document, was: Sequence[Sighting]) -> Sighting | None:
-    """What shows that a document is unchanged, whatever its text: an equal item of its identity.
-
-    An item that has nothing but its page's text is unchanged if its page is.
-    """
-    if document.digest is None:
-        return None
-    is_bare = document.facts is not None and not document.facts.own_kinds
-    if not document.downloaded_in and is_bare and document.page_sketch is not None:
-        return None
-    # Of a page that was not modified, made of its download, and found to be so since.
-    run = document.downloaded_in
-    for one in was:
-        is_of_download = not run or (one.of_claim and one.made <= run <= one.run)
-        if one.digest == document.digest and is_of_download:
-            return one
-    return None
 
 
 def _items(left_out: Sequence[LeftOut], namespace: int) -> dict[int, tuple[Any, ...]]:
@@ -314,22 +301,70 @@ def _has_own_claim(verdict: Verdict) -> bool:
     return verdict.claim is not None and not verdict.has_old_claim
 
 
-def _claim_row(verdict: Verdict, claim: ClaimRow) -> ClaimRow:
-    """The row of a claim with its age, and the similar claim and difference, if any."""
-    if verdict.status == "unchanged" and verdict.before is not None:
-        # It has been there since then.
-        claim = claim._replace(created=verdict.before.since)
-    if verdict.differs is None or verdict.match is None:
-        return claim
-    return claim._replace(
-        similar_claim=verdict.match.row.id, differs=storable(verdict.differs, 255)
+def _sighting_row(verdict: Verdict, seen: Seen, visit: int) -> tuple[Any, ...]:
+    """The row of the sighting of a document, in the order of the table."""
+    row, match = cast("ClaimRow", verdict.row), verdict.match
+    one = seen.added[row.id]._replace(visit=visit)
+    original, compared = verdict.moved_from, None
+    if verdict.claim is None and match is not None:
+        compared = match
+        if verdict.status not in ("changed", "moved"):
+            original = item_url(match.key, match.url)
+    elif verdict.similarity is not None:
+        compared = match
+    return (
+        row.namespace,
+        *one[:_URL],
+        None if one.url == one.key else one.url,
+        *((None,) * _SHOWN if one.of_claim else one[_URL + 1 : _URL + 1 + _SHOWN]),
+        row.created,
+        compared and compared.distance,
+        compared and compared.similarity,
+        bool(compared and compared.estimated),
+        original and storable(original, _LONGEST_URL),
+        pack_bytes(json.dumps(verdict.fields).encode(), 1) if verdict.fields else None,
+        verdict.is_back,
+        *("", False, None, None, 0),
     )
 
 
-def _nearest(candidates: BatchCandidates, limit: int) -> dict[int, int]:
-    """For each document the distance of the nearest claim beyond the limit."""
-    nearest: dict[int, int] = {}
-    beyond = candidates.pairs[candidates.pairs["distance"] > limit]
-    for number, distance in beyond[["document", "distance"]].tolist():
-        nearest[number] = min(distance, nearest.get(number, distance))
-    return nearest
+def _changed(
+    verdict: Verdict,
+    new: Mapping[str, str],
+    old: Mapping[str, str] | None,
+    ignored: Collection[int],
+) -> dict[str, tuple[str | None, str | None]]:
+    """The short values of a document that changed, by field: the old one and the new one."""
+    row, before = cast("ClaimRow", verdict.row), cast("Sighting", verdict.before)
+    # Without its old values, nothing is known of the fields.
+    old = new if old is None else old
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    if row.facts and before.facts:
+        # Other notations of one value are no change.
+        changed = changed_facts(Facts.unpack(row.facts), Facts.unpack(before.facts), ignored)
+        names = [name for name in names if not changed.isdisjoint(keys_of(name))]
+        names += [REST_OF_ITEM] if REST_KEY in changed else []
+    if not names and verdict.similarity in {None, 1.0}:
+        # Another order of the words, or a value that is not kept.
+        return {OF_TEXT if row.text_digest != before.text_digest else OTHERS: (None, None)}
+    return {name: (old.get(name), new.get(name)) for name in sorted(names)}
+
+
+def _changed_fields(
+    connection: Connection,
+    lookup: Lookup,
+    documents: Sequence[Document],
+    verdicts: Sequence[Verdict],
+) -> dict[int, dict[str, tuple[str | None, str | None]]]:
+    """The short values that changed of the documents that did, by their numbers."""
+    changed = {
+        number: verdict.before.content
+        for number, verdict in enumerate(verdicts)
+        if verdict.before and verdict.status == "changed"
+    }
+    lookup.read_texts(connection, {*changed.values()})
+    texts, ignored = lookup.texts, lookup.rule.ignored_keys
+    return {
+        number: _changed(verdicts[number], documents[number].values, texts.values(then), ignored)
+        for number, then in changed.items()
+    }

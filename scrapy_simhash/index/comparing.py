@@ -6,26 +6,143 @@ Texts are compared exactly if both are at hand, otherwise by an estimate.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import islice
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.features.shingles import similarities_of
-from scrapy_simhash.index.candidates import BatchCandidates
-from scrapy_simhash.index.decide import decide, nearest
-from scrapy_simhash.index.rule import Rule, compare
+from scrapy_simhash.features.shingles import distinct, similarities_of
+from scrapy_simhash.index.batch import Batch, KeyRow, family_keys
+from scrapy_simhash.index.decide import NEAREST, WORDS, decide, nearest
+from scrapy_simhash.index.rule import Rule, are_equal, compare
 from scrapy_simhash.index.seen import Seen
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Sighting, Verdict
 from scrapy_simhash.item.state import without_state
+from scrapy_simhash.keys.plan import HOT_KEY
 from scrapy_simhash.simhash.measure import jaccards
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
+
+# Bits of a claim number; the bits above hold a document's number in its batch.
+_CLAIM_BITS = 56
+
+
+@dataclass
+class BatchCandidates:
+    """The claims that the keys and identities of a batch led to."""
+
+    batch: Batch
+    #: The distance within which claims are compared.
+    limit: int
+    #: What the identities of the batch have shown lately.
+    of_identities: Sequence[Sighting] = ()
+    #: Shape (pairs, 3): a document of the batch, given by its number, a claim that may be near, and
+    #: the distance of their fingerprints.
+    pairs: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
+    hot_keys: frozenset[KeyRow] = frozenset()
+    #: The sightings by which the claims that are compared are met now.
+    meeting: Sequence[Sighting] = ()
+    #: Of the claims that are compared.
+    rows: dict[int, ClaimRow] = field(default_factory=dict)
+    #: Some of what was dropped as copies of these, where they are of other sites.
+    copies: Mapping[int, Sequence[ClaimRow]] = field(default_factory=dict)
+
+    @cached_property
+    def compared(self) -> list[dict[int, int | None]]:
+        """For each document the claims to compare it with, with their distances if known.
+
+        Those within the limit, equal items, which may be on pages with other texts, and what each
+        identity was shown, even if no key leads to it.
+        """
+        compared: list[dict[int, int | None]] = [{} for _ in self.batch.rows]
+        for number, near, distance in self.pairs[self.pairs[:, 2] <= self.limit].tolist():
+            compared[number][near] = distance
+        by_digest = defaultdict[bytes | None, list[ClaimRow]](list)
+        for claim in self.rows.values():
+            by_digest[claim.digest].append(claim)
+        for number, row in enumerate(self.batch.rows):
+            if number not in self.batch.known:
+                equal = (one.id for one in by_digest[row.digest] if are_equal(row, one))
+                for shown in (*equal, *self.shown.get(row.identity, ())):
+                    compared[number].setdefault(shown, None)
+        return compared
+
+    @cached_property
+    def beyond(self) -> dict[int, int]:
+        """For each document the distance of the nearest claim that is not within the limit."""
+        nearest: dict[int, int] = {}
+        for number, _, distance in self.pairs[self.pairs[:, 2] > self.limit].tolist():
+            nearest[number] = min(distance, nearest.get(number, distance))
+        return nearest
+
+    def family_keys(self, number: int, row: ClaimRow, slots: int) -> list[int]:
+        """The keys of a document beside its bands, if some of these are hot; see `family_keys`."""
+        if not self.hot_keys:
+            return []
+        bands = [key for key in self.batch.keys[number] if key.slot < slots]
+        if self.hot_keys.isdisjoint(bands):
+            return []
+        return family_keys(row, is_full=self.hot_keys.issuperset(bands))
+
+    @cached_property
+    def shown(self) -> Mapping[int, set[int]]:
+        """The claims that identities were shown lately."""
+        shown = defaultdict[int, set[int]](set)
+        for one in self.of_identities:
+            shown[one.identity].add(one.claim)
+        return shown
+
+
+def with_texts(candidates: BatchCandidates) -> set[int]:
+    """The claims whose texts are read: of each document the nearest, as far as it is allowed."""
+    claims, wanted, left = candidates.rows, set[int](), WORDS
+    for row, compared in zip(candidates.batch.rows, candidates.compared, strict=True):
+        # Those with the same facts first: others are no copies, whatever their texts.
+        others = [
+            (claims[claim].facts != row.facts, distance or 0, claim)
+            for claim, distance in compared.items()
+            if claim in claims
+        ]
+        nearest = (claim for *_, claim in sorted(others) if not are_equal(row, claims[claim]))
+        for rank, claim in enumerate(islice(nearest, NEAREST)):
+            left -= row.size + claims[claim].size
+            if rank and left < 0:
+                break
+            wanted.add(claim)
+    return wanted
+
+
+def joined(
+    asked: NDArray[np.int64], asker: NDArray[np.intp], hits: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The equi-join of the keys that were asked for and the hits, as distinct pairs.
+
+    With keys 5, 5, 8 asked by the documents 0, 1, 1 and the hits (5, claim 70) and (8, claim 71)
+    the pairs are (0, 70), (1, 70), (1, 71).
+
+    `asked` is in ascending order.
+    """
+    left = np.searchsorted(asked, hits[:, 0], "left")
+    count = np.searchsorted(asked, hits[:, 0], "right") - left
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    documents = asker[np.repeat(left, count) + within]
+    # Each pair as one number, which sorts faster than rows. A batch has 64 documents at most.
+    pairs = distinct(np.sort(np.repeat(hits[:, 1], count) | documents << _CLAIM_BITS))
+    return np.stack([pairs >> _CLAIM_BITS, pairs & (1 << _CLAIM_BITS) - 1], axis=1)
+
+
+def hot_keys(hits: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The keys that led to too many claims."""
+    asked = distinct(np.sort(hits[:, 0]))
+    count = np.bincount(np.searchsorted(asked, hits[:, 0]))
+    return asked[count >= HOT_KEY]
+
 
 # Of all texts together, with their shingles: hundreds of texts.
 _MOST_BYTES = 8 << 20
@@ -79,6 +196,11 @@ class Texts:
             if len(packed) < _MOST_BYTES:
                 _kept.texts[self, claim] = packed
                 _kept.bytes += len(packed)
+
+    def values(self, content: int) -> Mapping[str, str] | None:
+        """The short values kept with a text; None if it is not at hand, or damaged."""
+        packed = _kept.texts.get((self, content))
+        return None if packed is None else unpack_text(packed)[1]
 
     def trim(self) -> None:
         """Forget what was compared, and the least recently used texts if there are too many."""
@@ -187,9 +309,8 @@ def decide_batch(
 
 def nearest_claims(texts: Texts, candidates: BatchCandidates, count: int) -> list[Match]:
     """The nearest claims that the keys of a batch of one document lead to."""
-    order = np.argsort(candidates.pairs["distance"], kind="stable")[:count]
-    pairs = candidates.pairs[order][["claim", "distance"]].tolist()
-    found = [(candidates.rows[claim], far) for claim, far in pairs if claim in candidates.rows]
+    order = np.argsort(candidates.pairs[:, 2], kind="stable")[:count]
+    found = [(candidates.rows[claim], far) for _, claim, far in candidates.pairs[order].tolist()]
     return list(map(final, _matches(texts, candidates, 0, found, is_all=True)))
 
 

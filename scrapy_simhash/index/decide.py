@@ -24,7 +24,6 @@ from scrapy_simhash.index.visits import (
     judge,
     match_of,
     may_be_one_site,
-    packed_numbers,
     preference,
 )
 from scrapy_simhash.item.evidence import Evidence, Relation, Weight, weight
@@ -98,7 +97,7 @@ def decide(
             continue
         own = {one.claim: one for one in (*seen.was(row.identity), *seen.here(row.identity))}
         compared = [
-            _as_met(_extended(match, extended), row, seen, own, copies)
+            _as_met(match, row, seen, own=own, copies=copies, extended=extended)
             for match in matches(number, claimed)
         ]
         similar = [match for match in compared if is_similar(row, match, rule)]
@@ -112,9 +111,8 @@ def decide(
             claimed[number] = verdict.claim
         elif match := verdict.match:
             copies[match.row.id].append(row)
-            if verdict.replaces:
-                replaced = [*verdict.replaces, *came_of(match.row)]
-                extended[match.row.id] = packed_numbers(replaced)
+            if verdict.came_of:
+                extended[match.row.id] = verdict.came_of
         seen.add(sighting_of(verdict, seen, rule))
         verdicts.append(verdict)
     return verdicts
@@ -145,33 +143,28 @@ def nearest(
     return sorted({*by_text[:NEAREST], *by_facts[:NEAREST], *always})
 
 
-def _extended(match: Match, extended: Mapping[int, bytes]) -> Match:
-    """A match with a claim, and what that came of so far."""
-    came_of_all = extended.get(match.row.id)
-    return (
-        match
-        if came_of_all is None
-        else replace(match, row=match.row._replace(came_of=came_of_all))
-    )
-
-
 def _as_met(
     match: Match,
     row: ClaimRow,
     seen: Seen,
+    *,
     own: Mapping[int, Sighting],
     copies: Mapping[int, Sequence[ClaimRow]],
+    extended: Mapping[int, bytes],
 ) -> Match:
     """A match with a claim as it is met now: under which identity, where, and on which list.
 
-    `own` are the claims that the document's identity was shown.
+    `own` are the claims that the document's identity was shown, `copies` and `extended` what the
+    batch has dropped as copies of claims, and what these came of so far.
     """
     claim = match.row
+    if claim.id in extended:
+        match = replace(match, row=claim._replace(came_of=extended[claim.id]))
     met = seen.met(claim, row.identity) or own.get(claim.id)
     as_met = met and (met.identity, met.url, met.listing)
     if met and as_met != (claim.identity, claim.url, claim.listing):
-        here = claim._replace(identity=met.identity, url=met.url, key=met.key, listing=met.listing)
-        match = replace(match, row=here)
+        how = {name: getattr(met, name) for name in ("identity", "url", "key", "listing")}
+        match = replace(match, row=match.row._replace(**how))
     more = copies.get(claim.id)
     return replace(match, copies=(*match.copies, *more)) if more else match
 

@@ -93,7 +93,7 @@ class Index:
     ) -> None:
         self._rule = rule = rule or Rule()
         url = database.url if isinstance(database, Database) else check_url(database)
-        self._keys = choose_keys(
+        self._wanted_keys = choose_keys(
             rule.scheme,
             rule.similarity,
             rule.distance,
@@ -101,7 +101,8 @@ class Index:
             expected_size=expected_size,
             engine=url.get_backend_name(),
         )
-        self.namespace, self._compared = namespace, compared
+        self.namespace = check_name(namespace)
+        self._compared = storable(compared, schema.TEXT_LENGTH)
         self._budgets = text_budget, item_budget
         self.counts = Counter[str]()
         self._owns_database = not isinstance(database, Database)
@@ -119,24 +120,37 @@ class Index:
         self._run, self._owns_run = run, run is None
 
     def _open(self) -> None:
-        """Find the namespace, or create it."""
-        opened = open_namespace(
-            self.database,
-            self.namespace,
-            scheme=self.scheme.id,
-            plan=self._keys.id,
-            compared=self._compared,
-        )
-        self.id = opened.id
+        """Find the namespace, or create it; an existing one keeps its keys."""
+        columns = {
+            "name": self.namespace,
+            "scheme": self.scheme.id,
+            "plan": self._wanted_keys.id,
+            "compared": self._compared,
+        }
+        find_or_make = partial(_find_or_make, self.database, columns)
+        try:
+            row = self.database.transact(find_or_make)
+        except IndexUnavailable as error:
+            if not isinstance(error.__cause__, IntegrityError):
+                raise
+            # Another process has created it at the same moment.
+            row = self.database.transact(find_or_make)
+        if row.scheme != self.scheme.id:
+            raise FingerprintMismatch(
+                f"namespace {row.name!r} of {self.database} holds fingerprints of the scheme "
+                f"{row.scheme!r}, this one is {self.scheme.id!r}: they can't be compared. Use "
+                "another namespace, the old scheme, or start over: scrapy simhash reset "
+                f"--namespace {row.name}"
+            )
+        _warn_if_changed(row, self._compared)
+        self.id = row.id
         self.lookup = Lookup(
-            self.namespace,
-            opened,
-            self._keys,
+            self.database,
+            row,
+            self._wanted_keys,
             scheme=self.scheme,
             rule=self._rule,
-            dialect=self.database.dialect,
             counts=self.counts,
-            note_work=self.database.liveness.note,
         )
 
     def __enter__(self) -> Self:
@@ -258,33 +272,19 @@ class Index:
         if len(claims) > BATCH:
             first = self.execute(claims[:BATCH], confirm, release, left_out)
             return first + self.execute(claims[BATCH:])
-        confirm = [verdict for verdict in confirm if verdict.claim]
-        release = [verdict for verdict in release if verdict.claim]
         if not (claims or confirm or release or left_out):
             return []
         if self._owns_run:
             # First: if the heartbeat fails, nothing has been done.
             self.run.send_heartbeat()
             self.run.recovery.clear()
-
-        def work() -> list[Any]:
-            return Work(
-                self.database,
-                self.run,
-                self.lookup,
-                self._budgets,
-                claims=claims,
-                confirm=confirm,
-                release=release,
-                left_out=left_out,
-            ).do()
-
+        work = partial(Work, claims=claims, confirm=confirm, release=release, left_out=left_out)
         try:
-            return work()
+            return work(self.run, self.lookup, self._budgets).do()
         except NamespaceGone:
             logger.warning("Namespace %r was reset while in use: it starts empty", self.namespace)
             self._open()
-            return work()
+            return work(self.run, self.lookup, self._budgets).do()
 
     def meet(self, documents: Sequence[Document]) -> list[Verdict | None]:
         """Claim documents of pages that were not modified since a run downloaded them.
@@ -295,58 +295,30 @@ class Index:
         return [*self.execute(documents)]
 
 
-def open_namespace(
-    database: Database, name: str, *, scheme: str, plan: str, compared: str = ""
+def _find_or_make(
+    database: Database, columns: Mapping[str, Any], connection: Connection
 ) -> Row[Any]:
-    """The row of a namespace, which is created with a scheme and keys, given by their ids.
+    """The row of a namespace, which is made with these columns if there is none of this name."""
+    if read_secret(connection) != database.secret:
+        # Everything prepared so far was made with the old one.
+        raise FingerprintMismatch(f"{database} was reset and has another secret now")
+    wanted = select(schema.namespaces).where(schema.namespaces.c.name == columns["name"])
+    if row := connection.execute(wanted).one_or_none():
+        return row
+    made = {**columns, "created": database.now()}
+    connection.execute(insert(schema.namespaces).values(made))
+    return connection.execute(wanted).one()
 
-    An existing one keeps its keys. `compared` is what is compared in it, in words; a change is
-    logged unless it is "".
 
-    Raises:
-        ValueError: the name can't be stored.
-        FingerprintMismatch: it has another scheme, or the database another secret than before.
-        IndexUnavailable: the database does not answer.
-    """
-    columns = {
-        "name": check_name(name),
-        "scheme": scheme,
-        "plan": plan,
-        "compared": storable(compared, schema.TEXT_LENGTH),
-    }
-
-    def find_or_make(connection: Connection) -> Row[Any]:
-        if read_secret(connection) != database.secret:
-            # Everything prepared so far was made with the old one.
-            raise FingerprintMismatch(f"{database} was reset and has another secret now")
-        wanted = select(schema.namespaces).where(schema.namespaces.c.name == name)
-        if row := connection.execute(wanted).one_or_none():
-            return row
-        made = {**columns, "created": database.now()}
-        connection.execute(insert(schema.namespaces).values(made))
-        return connection.execute(wanted).one()
-
-    try:
-        row = database.transact(find_or_make)
-    except IndexUnavailable as error:
-        if not isinstance(error.__cause__, IntegrityError):
-            raise
-        # Another process has created it at the same moment.
-        row = database.transact(find_or_make)
-    if row.scheme != scheme:
-        raise FingerprintMismatch(
-            f"namespace {name!r} of {database} holds fingerprints of the scheme {row.scheme!r}, "
-            f"this one is {scheme!r}: they can't be compared. Use another namespace, the old "
-            f"scheme, or start over: scrapy simhash reset --namespace {name}"
-        )
-    if compared and row.size and row.compared != columns["compared"]:
+def _warn_if_changed(namespace: Row[Any], compared: str) -> None:
+    """Log that crawls have compared something else, in words, than this one does."""
+    if compared and namespace.size and namespace.compared != compared:
         logger.warning(
             "Namespace %r was made by crawls that compare something else (%s) than this one (%s): "
             "items stored before may not be recognised, and are then stored once more. To "
             "start over: scrapy simhash reset --namespace %s",
-            name,
-            shortened(row.compared or "unknown"),
+            namespace.name,
+            shortened(namespace.compared or "unknown"),
             compared,
-            shortened(name),
+            shortened(namespace.name),
         )
-    return row

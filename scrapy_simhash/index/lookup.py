@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import Any
@@ -14,32 +14,36 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import FingerprintMismatch, NamespaceGone
 from scrapy_simhash.features.shingles import among
 from scrapy_simhash.index import queries
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
-    key_row,
-    make_batch,
+    document_row,
+    key_rows,
+    keys_of,
+    known_row,
+    near_in_batch,
+    pack_keys,
+    probes,
     slotted,
 )
-from scrapy_simhash.index.candidates import (
-    PAIR,
+from scrapy_simhash.index.comparing import (
     BatchCandidates,
+    Texts,
+    hot_keys,
     joined,
-    shared,
     with_texts,
-    without_keys,
 )
-from scrapy_simhash.index.comparing import Texts
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.seen import NO_VISITS, Seen, Visits
 from scrapy_simhash.index.verdict import ClaimRow, Document, Sighting
 from scrapy_simhash.index.visits import may_be_one_site
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.keys.bands import Bands
-from scrapy_simhash.keys.plan import HOT_KEY, Blocks, load_keys
+from scrapy_simhash.keys.plan import Blocks, load_keys
 from scrapy_simhash.simhash.measure import hamming
 from scrapy_simhash.simhash.scheme import Scheme
 
@@ -47,18 +51,19 @@ logger = logging.getLogger(__name__)
 
 # Bands that find a smaller share of the documents asked for are worth a warning.
 _LEAST_RECALL = 0.95
+# No visit has a larger number.
+_LAST_VISIT = (1 << 31) - 1
 
 
 class Lookup:
     """Finds the claims near a document in a namespace, by the keys that it was made with.
 
     Args:
-        name: the name of the namespace.
+        database: that of the namespace.
         namespace: its row.
         wanted: the keys that a new namespace would get.
-        scheme, rule, dialect: those of the index and its database.
+        scheme, rule: those of the index.
         counts: by the names of stats, what to add to; a repeated transaction counts again.
-        note_work: called between two comparisons of texts, which may take long.
 
     Raises:
         FingerprintMismatch: its keys do not serve these settings.
@@ -66,21 +71,20 @@ class Lookup:
 
     def __init__(
         self,
-        name: str,
+        database: Database,
         namespace: sa.Row[Any],
         wanted: Bands | Blocks,
         *,
         scheme: Scheme,
         rule: Rule,
-        dialect: str,
         counts: Counter[str],
-        note_work: Callable[[], None],
     ) -> None:
-        self.namespace, self.rule, self.counts = namespace, rule, counts
+        self.database, self.namespace, self.rule, self.counts = database, namespace, rule, counts
         self.width, self.bits = -(-scheme.bits // 8), scheme.bits
         # It knows claims by their numbers, which start again in each namespace.
-        self.texts = Texts(scheme, note_work)
-        self.keys = keys = load_keys(namespace.plan)
+        self.texts = Texts(scheme, database.liveness.note)
+        name, keys = namespace.name, load_keys(namespace.plan)
+        self.keys = keys
         if keys.needs_shingles != wanted.needs_shingles:
             raise _mismatch(name, keys, f"these settings need {wanted.id!r}")
         # Bands are looked up by the same keys that they are stored under.
@@ -100,8 +104,7 @@ class Lookup:
                 100 * recall,
                 rule.threshold,
             )
-        self._dialect = dialect
-        self._hits = queries.hits_of(dialect, keys.slots)
+        self._hits = queries.hits_of(database.dialect, keys.slots)
 
     def batch(
         self,
@@ -109,18 +112,30 @@ class Lookup:
         claimant: ClaimRow,
         known: Mapping[int, Sighting] = MappingProxyType({}),
     ) -> Batch:
-        """Prepare documents; see :func:`make_batch`."""
+        """Prepare documents: at most 64, as each is compared with each.
+
+        All but those in `known`, see :class:`Batch`, have a fingerprint. `claimant` is a row with
+        what all claims of the batch have in common.
+        """
         # Not later: what is looked up for this batch must stay until it is compared.
         self.texts.trim()
-        return make_batch(
-            documents,
-            known,
-            claimant,
-            self.keys,
-            flips=self._flips,
-            width=self.width,
-            limit=self.rule.limit,
-        )
+        keys, width = self.keys, self.width
+        stored, rows = list[list[KeyRow]](), list[ClaimRow]()
+        for number, document in enumerate(documents):
+            if before := known.get(number):
+                its_keys, row = [], known_row(document, before, claimant, width)
+            else:
+                its_keys, row = keys_of(document, keys), document_row(document, claimant, width)
+                if keys.needs_shingles and not document.exact:
+                    # The keys of bands can't be computed from the fingerprint.
+                    row = row._replace(packed_keys=pack_keys(its_keys[: keys.slots]))
+            stored.append(its_keys)
+            rows.append(row)
+        packed = b"".join(row.fingerprint for row in rows)
+        fingerprints = np.frombuffer(packed, np.uint8).reshape(-1, width)
+        asked, asker = probes(stored, self._flips)
+        in_batch = near_in_batch(fingerprints, rows, self.rule.limit, stored)
+        return Batch(documents, fingerprints, stored, asked, asker, rows, known, in_batch)
 
     def read_identities(
         self, connection: Connection, identities: Iterable[int], visits: Visits
@@ -130,9 +145,9 @@ class Lookup:
         Raises:
             NamespaceGone: the namespace was reset.
         """
-        query = queries.of_identities(has_visits=visits.visit is not None)
-        here = self.here(identities={*identities}) | {"visit": visits.visit}
-        rows = connection.execute(query, here).all()
+        until = _LAST_VISIT if visits.visit is None else visits.visit
+        here = self.here(identities={*identities}) | {"visit": until}
+        rows = connection.execute(queries.of_identities, here).all()
         if not rows:
             raise NamespaceGone(f"namespace {self.namespace.id} was reset by another process")
         return rows[0][0], [Sighting._make(row[1:]) for row in rows if row[1] is not None]
@@ -186,7 +201,7 @@ class Lookup:
 
         Returns an array of shape (n, 2): keys as in `Batch.asked`, and claims.
         """
-        if self._dialect == "sqlite":
+        if self.database.dialect == "sqlite":
             here = self.here(keys=asked.tolist())
         else:
             edges = np.searchsorted(asked, [slot << 32 for slot in range(self.keys.slots + 2)])
@@ -210,9 +225,9 @@ class Lookup:
         batch, slots = candidates.batch, self.keys.slots
         asked, asker = batch.asked, batch.asker
         is_whole = hits[:, 0] >= slots << 32
-        hits, whole_hits = hits[~is_whole], hits[is_whole]
-        if self.keys.needs_shingles and len(hits) >= HOT_KEY:
-            candidates.hot_keys = self._hot_keys(connection, hits)
+        hits, whole_hits = self._valid(connection, candidates, hits[~is_whole]), hits[is_whole]
+        if self.keys.needs_shingles:
+            candidates.hot_keys = key_rows(hot_keys(hits))
             more = [
                 (key, number)
                 for number, row in enumerate(batch.rows)
@@ -226,34 +241,24 @@ class Lookup:
                 asked, asker = asked[order], asker[order]
                 beyond = int(np.searchsorted(asked, slots << 32))
                 whole_hits = self._look_up(connection, asked[beyond:])
-        if len(whole_hits) >= HOT_KEY:
-            # Equal items on pages with other texts.
-            hot_keys = self._hot_keys(connection, whole_hits)
-            candidates.hot_keys |= hot_keys
-            whole_hits = without_keys(whole_hits, hot_keys)
+        whole_hits = self._valid(connection, candidates, whole_hits)
+        # Equal items on pages with other texts.
+        hot = hot_keys(whole_hits)
+        candidates.hot_keys |= key_rows(hot)
+        whole_hits = whole_hits[~among(whole_hits[:, 0], hot)]
         pairs = joined(asked, asker, np.concatenate([hits, whole_hits]))
-        equal = set(map(tuple, joined(asked, asker, whole_hits).tolist()))
-        wanted = {*pairs[:, 1].tolist()}
-        if self.keys.needs_shingles and len(wanted) <= HOT_KEY:
-            # Most claims that share a band are near enough to be compared.
-            shown = {one.claim for one in candidates.of_identities}
-            candidates.rows = self._rows(connection, wanted | shown)
-            stored = {number: row.fingerprint for number, row in candidates.rows.items()}
-        else:
-            stored = self._fingerprints(connection, wanted)
-        # Invalidated claims were not read.
-        pairs = pairs[among(pairs[:, 1], list(stored))]
-        packed = b"".join(map(stored.__getitem__, pairs[:, 1].tolist()))
+        packed = b"".join(candidates.rows[claim].fingerprint for claim in pairs[:, 1].tolist())
         claimed = np.frombuffer(packed, np.uint8).reshape(-1, self.width)
-        candidates.pairs = np.empty(len(pairs), PAIR)
-        candidates.pairs["document"], candidates.pairs["claim"] = pairs.T
-        candidates.pairs["distance"] = hamming(batch.fingerprints[pairs[:, 0]], claimed)
-        candidates.pairs["may_be_equal"] = [pair in equal for pair in map(tuple, pairs.tolist())]
+        distances = hamming(batch.fingerprints[pairs[:, 0]], claimed)
+        candidates.pairs = np.column_stack([pairs, distances])
 
-    def _fingerprints(self, connection: Connection, claims: Iterable[int]) -> dict[int, bytes]:
-        """The fingerprints of valid claims."""
-        here = self.here(ids=sorted(claims))
-        return dict(connection.execute(queries.fingerprints, here).all()) if here["ids"] else {}
+    def _valid(
+        self, connection: Connection, candidates: BatchCandidates, hits: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """The hits that lead to valid claims, whose rows are read."""
+        missing = {*hits[:, 1].tolist()}.difference(candidates.rows)
+        candidates.rows |= self._rows(connection, missing)
+        return hits[among(hits[:, 1], list(candidates.rows))]
 
     def _rows(self, connection: Connection, claims: Iterable[int]) -> dict[int, ClaimRow]:
         """The rows of valid claims."""
@@ -261,22 +266,17 @@ class Lookup:
         rows = connection.execute(queries.details, here).all() if here["ids"] else ()
         return {claim.id: claim for claim in map(ClaimRow._make, rows)}
 
-    def _hot_keys(self, connection: Connection, hits: NDArray[np.int64]) -> frozenset[KeyRow]:
-        """The hot keys among those that were found."""
-        keys = shared(hits)
-        if keys.size:
-            # Invalidated claims do not count.
-            left = self._fingerprints(connection, {*hits[among(hits[:, 0], keys), 1].tolist()})
-            keys = shared(hits[among(hits[:, 1], list(left))])
-        return frozenset(map(key_row, keys.tolist()))
-
     def _read_rows(self, connection: Connection, candidates: BatchCandidates) -> None:
         """Read the rows of what is compared, and texts: those of the nearest claims."""
         missing = {*chain.from_iterable(candidates.compared)}.difference(candidates.rows)
         candidates.rows |= self._rows(connection, missing)
         wanted = with_texts(candidates)
         wanted |= {one.content for one in candidates.of_identities if not one.of_claim}
-        if unread := self.texts.missing(sorted(wanted)):
+        self.read_texts(connection, wanted)
+
+    def read_texts(self, connection: Connection, contents: Iterable[int]) -> None:
+        """Read texts, given by their numbers, unless they are at hand."""
+        if unread := self.texts.missing(sorted(contents)):
             texts = connection.execute(queries.texts, self.here(ids=unread))
             self.texts.add(dict(texts.all()))
 

@@ -6,7 +6,7 @@ steps. So every query of claims must exclude those that are invalidated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -80,23 +80,21 @@ _claim_row = [
     _claim[name] if name != "url" else schema.url_of(schema.claims) for name in ClaimRow._fields
 ]
 
-fingerprints = sa.select(_claim.id, _claim.fingerprint).where(_claims_here, _ids, is_valid())
 details = sa.select(*_claim_row).where(_claims_here, _ids, is_valid())
 texts = sa.select(_texts.id, _texts.text).where(
     _texts.namespace == sa.bindparam("namespace"), is_in(_texts.id, "ids")
 )
 
 
-def claims_where(
+def claims_of(
     connection: sa.Connection,
     namespace: int,
+    numbers: Iterable[int],
     *conditions: sa.ColumnElement[bool],
-    limit: int | None = None,
-    **lists: Sequence[int],
 ) -> list[ClaimRow]:
-    """Claims of a namespace under conditions, in the order of their numbers; for rare queries."""
-    wanted = sa.select(*_claim_row).where(_claim.namespace == namespace, *conditions)
-    rows = connection.execute(wanted.order_by(_claim.id).limit(limit), lists)
+    """Claims by their numbers, under more conditions, in their order; for rare queries."""
+    wanted = sa.select(*_claim_row).where(_claims_here, _ids, *conditions).order_by(_claim.id)
+    rows = connection.execute(wanted, {"namespace": namespace, "ids": [*numbers]})
     return [ClaimRow._make(row) for row in rows]
 
 
@@ -176,30 +174,22 @@ def _shown() -> list[sa.ColumnElement[Any]]:
     return [own.get(name, _row.get(name)).label(name) for name in Sighting._fields]  # type: ignore[union-attr]
 
 
-@cache
-def of_identities(*, has_visits: bool) -> sa.Select[Any]:
-    """The query for what identities were shown lately, up to a visit, beside the counter.
-
-    In one statement: what is written afterwards changes the counter.
-    """
-    age = sa.func.dense_rank().over(partition_by=_row.identity, order_by=_row.visit.desc())
-    ranked = (
-        sa.select(*_shown(), age.label("age"))
-        .select_from(_with_claims)
-        .where(_here, is_in(_row.identity, "identities"), _counts, is_valid())
-    )
-    if has_visits:
-        ranked = ranked.where(_row.visit <= sa.bindparam("visit"))
-    rows, namespace = ranked.subquery(), schema.namespaces.c
-    columns = [rows.c[name] for name in Sighting._fields]
-    return (
-        sa.select(namespace.counter, *columns)
-        .select_from(schema.namespaces.outerjoin(rows, rows.c.age <= 4))
-        .where(namespace.id == sa.bindparam("namespace"))
-        .order_by(rows.c.id)
-    )
-
-
+_age = sa.func.dense_rank().over(partition_by=_row.identity, order_by=_row.visit.desc())
+_lately = (
+    sa.select(*_shown(), _age.label("age"))
+    .select_from(_with_claims)
+    .where(_here, is_in(_row.identity, "identities"), _counts, is_valid())
+    .where(_row.visit <= sa.bindparam("visit"))
+    .subquery()
+)
+#: The query for what identities were shown lately, up to a visit, beside the counter. In one
+#: statement: what is written afterwards changes the counter.
+of_identities = (
+    sa.select(schema.namespaces.c.counter, *(_lately.c[name] for name in Sighting._fields))
+    .select_from(schema.namespaces.outerjoin(_lately, _lately.c.age <= 4))
+    .where(schema.namespaces.c.id == sa.bindparam("namespace"))
+    .order_by(_lately.c.id)
+)
 #: The query for the sightings by which claims are met in a visit, or by runs of other spiders.
 meeting = (
     sa.select(*_shown())

@@ -18,10 +18,9 @@ from sqlalchemy import Connection, Row, and_, or_, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import Invalidated
-from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NamespaceGone
-from scrapy_simhash.index.queries import claims_where, is_valid
+from scrapy_simhash.index.queries import claims_of, is_valid
 from scrapy_simhash.index.writer import writing
 from scrapy_simhash.visible import shortened
 
@@ -135,11 +134,10 @@ class Recovery:
 
     def _delete(self, namespace: int, numbers: Sequence[int]) -> int:
         """Delete claims, except those that are valid again because their run revived."""
-        conditions = is_in(schema.claims.c.id, "numbers"), ~is_valid()
 
         def delete(connection: Connection) -> int:
             with writing(connection, namespace) as writer:
-                rows = claims_where(connection, namespace, *conditions, numbers=numbers)
+                rows = claims_of(connection, namespace, numbers, ~is_valid())
                 writer.delete(rows, orphaned=True)
             return len(rows)
 

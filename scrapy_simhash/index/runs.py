@@ -46,7 +46,7 @@ from scrapy_simhash.index.recovery import (
     unregister,
 )
 from scrapy_simhash.index.seen import Visits
-from scrapy_simhash.index.verdict import ClaimRow, random_number
+from scrapy_simhash.index.verdict import random_number
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -139,12 +139,6 @@ class Run:
         # Afterwards: runs that died before do not share its visit.
         run.visit = database.transact(run._join)
         return run
-
-    @property
-    def claimant(self) -> ClaimRow:
-        """What all claims of this run have in common; raises IndexUnusable if the run is gone."""
-        self._check()
-        return ClaimRow(run=self.id)
 
     @property
     def _mine(self) -> ColumnElement[bool]:

@@ -1,36 +1,43 @@
-"""Resets a namespace, and deletes what is old."""
+"""Resets a namespace, deletes what is old, and stores what was left out and is restored by hand."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import Connection, delete, exists, or_, select
+import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
-from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.db.values import RESTORED, SAME, ComparedBy, State
+from scrapy_simhash.index.batch import document_row, keys_of, pack_keys
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.queries import claims_where, is_orphan
+from scrapy_simhash.index.queries import claims_of, is_dead, is_orphan
+from scrapy_simhash.index.verdict import BY_HAND, ClaimRow, Document
 from scrapy_simhash.index.writer import CHUNK, in_parts, writing
+from scrapy_simhash.keys.bands import Bands
+from scrapy_simhash.keys.plan import Blocks, load_keys
+from scrapy_simhash.simhash.scheme import Scheme, Sketch
+from scrapy_simhash.text.packed import unpack_text
 
 
 def reset_namespace(database: Database, name: str) -> None:
     """Delete a namespace with everything in it."""
 
-    def reset(connection: Connection) -> None:
+    def reset(connection: sa.Connection) -> None:
         number = connection.scalar(
-            select(schema.namespaces.c.id).where(schema.namespaces.c.name == name)
+            sa.select(schema.namespaces.c.id).where(schema.namespaces.c.name == name)
         )
         if number is None:
             return
         lock(connection, number)
         for table in schema.metadata.sorted_tables:
             if "namespace" in table.c:
-                connection.execute(delete(table).where(table.c.namespace == number))
-        connection.execute(delete(schema.namespaces).where(schema.namespaces.c.id == number))
+                connection.execute(sa.delete(table).where(table.c.namespace == number))
+        connection.execute(sa.delete(schema.namespaces).where(schema.namespaces.c.id == number))
 
     database.transact(reset)
 
@@ -42,31 +49,30 @@ def expire(index: Index, before: float) -> tuple[int, int]:
     """
     row, run = schema.sightings.c, schema.runs.c
     later = schema.sightings.alias("later")
-    is_met = exists().where(
+    is_met = sa.exists().where(
         *(later.c.namespace == row.namespace, later.c.claim == row.claim),
         # A claim's own sighting stays as long as the claim.
-        *(or_(later.c.identity == row.identity, row.id == row.claim), later.c.created >= before),
+        *(sa.or_(later.c.identity == row.identity, row.id == row.claim), later.c.created >= before),
     )
     old = (
-        select(row.id, row.claim, row.status, row.before)
+        sa.select(row.id, row.claim, row.status, row.before)
         .where(row.namespace == index.id, row.created < before, ~is_met, ~is_orphan())
-        .where(~exists().where(run.id == row.run, run.closed.is_(None), run.heartbeat >= before))
+        .where(~sa.exists().where(run.id == row.run, run.closed.is_(None), run.heartbeat >= before))
         .order_by(row.id)
         .limit(CHUNK)
     )
     claim = schema.claims.c
-    has_later = exists().where(
+    has_later = sa.exists().where(
         *(later.c.namespace == claim.namespace, later.c.claim == claim.id),
         later.c.created >= before,
     )
-    is_one = is_in(claim.id, "numbers"), claim.created < before, ~has_later
     claims_deleted = copies_deleted = 0
 
-    def delete_some(connection: Connection) -> tuple[int, int, int]:
+    def delete_some(connection: sa.Connection) -> tuple[int, int, int]:
         with writing(connection, index.id) as writer:
             found = connection.execute(old).all()
-            numbers = [*{one.claim for one in found}]
-            claims = claims_where(connection, index.id, *is_one, numbers=numbers)
+            shown = {one.claim for one in found}
+            claims = claims_of(connection, index.id, shown, claim.created < before, ~has_later)
             writer.delete(claims, orphaned=False)
             numbers = [one.id for one in found]
             writer.delete_texts(numbers)
@@ -85,18 +91,139 @@ def claims_at(index: Index, pattern: str) -> Sequence[int]:
     """The numbers of the stored items whose URLs fit a pattern; ``*`` stands for anything."""
     like = "%".join(re.sub("([%_/])", r"/\1", piece) for piece in pattern.split("*"))
     claim = schema.claims.c
-    either = or_(*(one.like(like, escape="/") for one in (url_of(schema.claims), claim.key)))
-    query = select(claim.id).where(claim.namespace == index.id, either)
+    urls = schema.url_of(schema.claims), claim.key
+    either = sa.or_(*(one.like(like, escape="/") for one in urls))
+    query = sa.select(claim.id).where(claim.namespace == index.id, either)
     return index.database.read(lambda connection: connection.execute(query).scalars().all())
 
 
 def forget_claims(index: Index, numbers: Sequence[int]) -> None:
     """Delete stored items, so that later crawls store them again."""
 
-    def forget(part: Sequence[int], connection: Connection) -> None:
+    def forget(part: Sequence[int], connection: sa.Connection) -> None:
         with writing(connection, index.id) as writer:
-            is_one = is_in(schema.claims.c.id, "numbers")
-            rows = claims_where(connection, index.id, is_one, numbers=part)
-            writer.delete(rows, orphaned=False)
+            writer.delete(claims_of(connection, index.id, part), orphaned=False)
 
     in_parts(index.database.transact, numbers, forget)
+
+
+_row, _claim, _text = schema.sightings.c, schema.claims.c, schema.texts.c
+_here = _row.namespace == sa.bindparam("here")
+_content = sa.case((_row.text_digest.is_(None), _row.claim), else_=_row.id)
+
+# What an item showed: what its claim has, which may be invalidated, where the sighting has nothing.
+_SHOWN = ("digest", "text_digest", "facts")
+_left_out = (
+    sa.select(
+        *(_row[name] for name in ("namespace", "id", "identity", "claim", "run", "listing")),
+        *(_row[name] for name in ("origin", "since", "compared_by", "key")),
+        *(sa.func.coalesce(_row[name], _claim[name]).label(name) for name in _SHOWN),
+        _row.digest.label("own"),
+        schema.url_of(schema.sightings),
+        _text.id.label("place"),
+        _text.text,
+    )
+    .select_from(
+        schema.sightings.join(schema.runs, schema.runs.c.id == _row.run)
+        .outerjoin(
+            schema.claims, sa.and_(_claim.namespace == _row.namespace, _claim.id == _row.claim)
+        )
+        .outerjoin(schema.texts, sa.and_(_text.namespace == _row.namespace, _text.id == _content))
+    )
+    .where(_here, is_in(_row.id, "numbers"), _row.action.in_(("drop", SAME)))
+    .where(_row.claim != _row.id, ~is_dead(schema.runs))
+)
+
+_is_moved = _row.status == "moved"
+_store = (
+    sa.update(schema.sightings)
+    .where(_here, is_in(_row.id, "numbers"))
+    .values(
+        claim=_row.id,
+        status=sa.case((_is_moved, "moved"), (_row.before != 0, "changed"), else_="new"),
+        meets=1,
+        original=sa.case((_is_moved, _row.original)),
+        action=RESTORED,
+        orphaned=False,
+        **dict.fromkeys((*_SHOWN, "distance", "similarity")),
+    )
+)
+# What its URL has shown since, where that is the same.
+_later = (
+    sa.update(schema.sightings)
+    .where(_here, _row.identity == sa.bindparam("of"), _row.claim == sa.bindparam("stood"))
+    .where(_row.id > sa.bindparam("number"), _row.digest.is_not_distinct_from(sa.bindparam("own")))
+    .values(claim=sa.bindparam("number"))
+)
+
+
+def store_restored(
+    database: Database,
+    namespace: int,
+    numbers: Sequence[int],
+    *,
+    bits: int,
+    scheme: Scheme | None,
+) -> None:
+    """Note that items which were left out are stored now, given by the numbers of their sightings.
+
+    Later visits know them by their identities, and what they showed. Similar texts are copies of
+    them, too, where their own are kept; `scheme` is that of the namespace, of so many `bits`, None
+    if it is not at hand.
+
+    Nothing is noted of what a crawl met that has died since, nor of a copy that equals an original
+    whose claim was released.
+    """
+
+    def store(part: Sequence[int], connection: sa.Connection) -> None:
+        here = {"here": namespace}
+        with writing(connection, namespace) as writer:
+            rows = connection.execute(_left_out, {**here, "numbers": part}).all()
+            keys = load_keys(writer.plan)
+            made = [_claim_of(row, keys, bits, scheme) for row in rows]
+            claims = {claim.id: claim for claim in made if claim is not None}
+            stored = [row for row in rows if row.id in claims]
+            writer.insert([*claims.values()])
+            writer.add_texts(
+                {one.id: one.text for one in stored if one.text and one.place != one.id}
+            )
+            connection.execute(_store, {**here, "numbers": [*claims]})
+            for row in stored:
+                of_url = {"of": row.identity, "stood": row.claim, "number": row.id, "own": row.own}
+                connection.execute(_later, {**here, **of_url})
+
+    in_parts(database.transact, numbers, store)
+
+
+def _claim_of(row: Any, keys: Bands | Blocks, bits: int, scheme: Scheme | None) -> ClaimRow | None:
+    """The claim of an item that was left out, by what its sighting has; None if that has nothing.
+
+    It is compared as a whole if its text is not kept. Pages always are: of the rest of a page only
+    the claim of its original has a sketch.
+    """
+    width, text = -(-bits // 8), None
+    if scheme is not None and row.text is not None and row.compared_by == ComparedBy.TEXT:
+        text, _ = unpack_text(row.text)
+    if text is not None and scheme is not None:
+        sketch = scheme.sketch(text)
+    elif row.digest is not None:
+        sketch = Sketch(int.from_bytes(row.digest[-width:], "big"), 0, None)
+    else:
+        return None
+    document = Document(
+        sketch, row.key, row.url, row.listing, alone=False, digest=row.digest, exact=text is None
+    )
+    claim = document_row(document, ClaimRow(run=row.run, state=State.CONFIRMED), width)
+    if text is not None and keys.needs_shingles:
+        claim = claim._replace(packed_keys=pack_keys(keys_of(document, keys)[: keys.slots]))
+    return claim._replace(
+        namespace=row.namespace,
+        id=row.id,
+        identity=row.identity,
+        created=row.since,
+        facts=row.facts,
+        similar_claim=row.claim,
+        differs=BY_HAND,
+        origin=row.origin,
+        text_digest=row.text_digest or 0,
+    )

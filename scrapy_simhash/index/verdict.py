@@ -62,11 +62,6 @@ class ClaimRow(NamedTuple):
     text_digest: int = 0
     came_of: bytes | None = None
 
-    @property
-    def group(self) -> str:
-        """See `Verdict.group`."""
-        return group_name(self.namespace, self.origin)
-
 
 class Sighting(NamedTuple):
     """What a visit met: under which identity, where, and what it showed; see the table.
@@ -173,7 +168,7 @@ class Match:
     @property
     def group(self) -> str:
         """See `Verdict.group`."""
-        return self.row.group
+        return group_name(self.row.namespace, self.row.origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +194,7 @@ class Verdict:
             there is none.
         row: what would be stored of the document; its number is that of the sighting.
         before: what was shown before, at this URL or another one.
-        replaces: the claims that it replaces.
+        came_of: what its match has come of so far, with what this document was before.
         process: the name of the run that claims, see :func:`~.recovery.register`: the numbers of
             claims start again in a new database.
     """
@@ -213,7 +208,7 @@ class Verdict:
     fields: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     row: ClaimRow | None = field(default=None, repr=False)
     before: Sighting | None = field(default=None, repr=False)
-    replaces: tuple[int, ...] = field(default=(), repr=False)
+    came_of: bytes | None = field(default=None, repr=False)
     process: str = field(default="", repr=False)
 
     @property
@@ -222,9 +217,8 @@ class Verdict:
 
         It is the same for every crawl that asks. None if nothing was compared.
         """
-        if self.claim is not None:
-            return self.claim.group
-        return None if self.match is None else self.match.group
+        row = self.claim if self.match is None else self.claim or self.match.row
+        return None if row is None else group_name(row.namespace, row.origin)
 
     @property
     def has_old_claim(self) -> bool:

@@ -165,13 +165,15 @@ def _verdict(
         match = then or match_of(before, row.namespace)
     elif rule.known != "drop":
         match = covering[0]
+    match = match or covering[0]
+    extends = numbers and status == "changed"
     return Verdict(
         "same" if is_own else "duplicate",
-        match or covering[0],
+        match,
         status=status,
         row=row,
         before=before,
-        replaces=numbers if status == "changed" else (),
+        came_of=packed_numbers([*numbers, *came_of(match.row)]) if extends else None,
     )
 
 

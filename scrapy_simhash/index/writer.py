@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
 from scrapy_simhash.db.statements import insert_rows, is_in
 from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.batch import KeyRow, exact_key
-from scrapy_simhash.index.queries import claims_where, is_old, is_orphan
+from scrapy_simhash.index.queries import claims_of, is_old, is_orphan
 from scrapy_simhash.index.seen import ABSENT, RELEASED, Visits
 from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.keys.plan import load_keys
@@ -36,8 +36,6 @@ _LEFT_OF_BUDGET = 0.9
 
 #: The columns of a sighting that tell of an item that is left out.
 ITEM = ("action", "item", "item_type", "item_bytes")
-
-_load_keys = cache(load_keys)
 
 
 def largest(budget: float) -> float:
@@ -161,14 +159,14 @@ _ORPHANS = _oldest(_seen.item_bytes, _has_item, is_orphan()), _drop_items
 
 def stored_keys(plan: str, claim: ClaimRow) -> list[KeyRow]:
     """The keys of a claim, computed from its row."""
-    slots = _load_keys(plan).slots
+    slots = load_keys(plan).slots
     if claim.compared_by == ComparedBy.EXACT:
         return [KeyRow(slots, exact_key(claim.fingerprint))]
     if claim.packed_keys is not None:
         numbers = np.frombuffer(claim.packed_keys, "<i4").tolist()
     else:
         sketch = Sketch(int.from_bytes(claim.fingerprint, "big"), 0, None)
-        numbers = _load_keys(plan).keys(sketch).tolist()
+        numbers = load_keys(plan).keys(sketch).tolist()
     keys = [KeyRow(min(place, slots), number) for place, number in enumerate(numbers)]
     return keys if claim.digest is None else [*keys, KeyRow(slots, exact_key(claim.digest))]
 
@@ -188,6 +186,7 @@ class Writer:
 
     Attributes:
         numbers: those reserved for new claims.
+        plan: the id of the namespace's keys.
         largest_text: bytes of the largest text that is stored.
         evicted: numbers of texts, dropped items, and orphans among the latter, that :meth:`record`
             removed to stay within the budgets.
@@ -201,11 +200,11 @@ class Writer:
         budgets: tuple[float, float] = (np.inf, np.inf),
     ) -> None:
         self._connection, self._namespace, self._held = connection, namespace, held
-        self._plan, self._budgets = held.plan, budgets
+        self.plan, self._budgets = held.plan, budgets
         self.numbers = held.numbers
         self.largest_text = largest(budgets[0])
-        # Added so far; negative if more was removed.
-        self.claims = self.text_bytes = self.item_bytes = 0
+        # Added so far, beyond what was foreseen; negative if more was removed.
+        self.claims, self.text_bytes, self.item_bytes = (-size for size in held.foreseen)
         self._texts: list[tuple[Any, ...]] = []
         self.evicted = {"texts": 0, "items": 0, "orphans": 0}
 
@@ -253,7 +252,7 @@ class Writer:
     ) -> None:
         """Add claims with their keys, by default those of their rows, but no hot ones."""
         if keys is None:
-            keys = [stored_keys(self._plan, row) for row in claims]
+            keys = [stored_keys(self.plan, row) for row in claims]
         key_rows = [
             (self._namespace, slot, key, row.id)
             for row, its_keys in zip(claims, keys, strict=True)
@@ -290,8 +289,7 @@ class Writer:
         """
         now = {"visit": visits.visit, "others": list(visits.others)}
         if claims and (gone := [*self._ask(_unshown, claims, **now).scalars()]):
-            is_one = is_in(_claims.c.id, "numbers")
-            rows = claims_where(self._connection, self._namespace, is_one, numbers=gone)
+            rows = claims_of(self._connection, self._namespace, gone)
             self.delete_texts(self._ask(_untold_claims, gone).scalars().all())
             self.delete(rows, orphaned=False, texts=False)
 
@@ -302,7 +300,7 @@ class Writer:
         ids = [claim.id for claim in claims]
         of_slots: dict[int, set[int]] = defaultdict(set)
         for claim in claims:
-            for slot, key in stored_keys(self._plan, claim):
+            for slot, key in stored_keys(self.plan, claim):
                 of_slots[slot].add(key)
         for slot, keys in of_slots.items():
             self._ask(_delete_keys, ids, at=slot, values=list(keys))

@@ -181,6 +181,7 @@ def _even(total: int, count: int) -> tuple[int, ...]:
     return (width + 1,) * wider + (width,) * (count - wider)
 
 
+@cache
 def load_keys(id: str) -> Bands | Blocks:  # noqa: A002
     """Make keys from an id such as "bands 8x4" or "blocks 22+21+21"; ValueError for others."""
     if match := re.fullmatch(r"bands ([1-9]\d{0,2})x([1-9]\d{0,2})", id, re.ASCII):

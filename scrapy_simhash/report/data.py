@@ -8,14 +8,12 @@ from itertools import islice
 from typing import Any, NamedTuple, Self
 
 from scrapy_simhash.exceptions import NotFound
-from scrapy_simhash.history.advice import SettingAdvice, advise
+from scrapy_simhash.history.advice import Pattern, SettingAdvice, advise, read_patterns
 from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.decisions import count, read_newest
 from scrapy_simhash.history.namespaces import RunRow, read_runs
-from scrapy_simhash.history.patterns import Pattern, make_rules, read_patterns
 from scrapy_simhash.history.record import STATUSES, Record
-from scrapy_simhash.history.selection import Selection
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow, Selection
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.words import UNCHANGED
 from scrapy_simhash.item.irrelevant import LEAST
@@ -40,8 +38,7 @@ class ReportData(NamedTuple):
 
     It has the newest duplicates, the oldest first, and by run how often there is each action of all
     duplicates, and of stored items each second in which they were made, each distance of the
-    nearest other item, and each field that keeps one apart. Of the parts of URLs that only repeat
-    it has, for each without a rule, the reason. A trial stores nothing, as
+    nearest other item, and each field that keeps one apart. A trial stores nothing, as
     `scrapy simhash try`. The report opens with the run; `None` stands for all.
     """
 
@@ -54,7 +51,6 @@ class ReportData(NamedTuple):
     changes: Sequence[Record]
     tallies: Mapping[str, Mapping[int, Counter[Any]]]
     patterns: Sequence[Pattern]
-    unruled: Mapping[str, str]
     advice: Sequence[SettingAdvice]
     is_trial: bool
 
@@ -152,7 +148,6 @@ def read_report(
         changes=_changes(namespace, [row for row in runs if row.id in _shown(runs, run)]),
         tallies={name: count(namespace, name) for name in ("action", "nearest", "differs")},
         patterns=[one for one in patterns if one.repeats >= LEAST],
-        unruled=make_rules(patterns)[1],
         advice=advise(namespace) if kept else [],
         is_trial=is_trial,
     )

@@ -9,24 +9,24 @@ from __future__ import annotations
 import base64
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from scrapy_simhash.durable import replace_file
-from scrapy_simhash.history.patterns import LEAST
+from scrapy_simhash.item.irrelevant import LEAST
+from scrapy_simhash.report.causes import steps
 from scrapy_simhash.report.data import ReportData, sum_stats
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack
-from scrapy_simhash.report.steps import steps
 from scrapy_simhash.report.verdict import findings, headline, remarks
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import format_time, plural, shortened
@@ -46,30 +46,12 @@ _BIN_WIDTH = 0.01
 _ROUNDING = 1e-9
 
 
-class Histogram(NamedTuple):
-    """How similar items are to the nearest one, in bins.
+def _histogram(data: ReportData) -> dict[str, Any] | None:
+    """How similar items are to the nearest one; None if there is nothing to draw.
 
-    Attributes:
-        summary: a sentence without a full stop.
-        bins: of each the least similarity, and how many items were kept and dropped.
-        threshold: the place of the threshold among the bins.
-    """
-
-    summary: str
-    bins: Sequence[tuple[float, int, int]]
-    threshold: float
-
-    @property
-    def top(self) -> int:
-        """The end of the vertical axis: even, so that half of it can be labelled."""
-        most = max(kept + dropped for _, kept, dropped in self.bins)
-        return max(2, most + most % 2)
-
-
-def _histogram(data: ReportData) -> Histogram | None:
-    """None if there is nothing to draw.
-
-    Without the equal texts, beside which all others would be too small to see.
+    Each bin has the least similarity, and how many items were kept and dropped; without equal
+    texts, beside which all others would be too small to see. The threshold is its place among the
+    bins. The axis ends at an even number, so that half of it can be labelled.
     """
     found = Counter((drop.similarity or 0.0) + _ROUNDING for drop in data.duplicates)
     equal = sum(count for similarity, count in found.items() if similarity >= 1)
@@ -86,11 +68,13 @@ def _histogram(data: ReportData) -> Histogram | None:
     if not (kept.any() or dropped.any()):
         return None
     more = f". Not drawn: {equal:,} {plural(equal, 'duplicate')} with an equal text"
-    return Histogram(
-        f"The dashed line is the threshold, {data.threshold:.2g}{more if equal else ''}",
-        list(zip(edges[:-1].tolist(), kept.tolist(), dropped.tolist(), strict=True)),
-        max(0.0, (data.threshold - _LEAST_DRAWN) / _BIN_WIDTH),
-    )
+    most = int((kept + dropped).max())
+    return {
+        "summary": f"The dashed line is the threshold, {data.threshold:.2g}{more if equal else ''}",
+        "bins": list(zip(edges[:-1].tolist(), kept.tolist(), dropped.tolist(), strict=True)),
+        "threshold": max(0.0, (data.threshold - _LEAST_DRAWN) / _BIN_WIDTH),
+        "top": max(2, most + most % 2),
+    }
 
 
 def write_report(data: ReportData, path: Path) -> None:
@@ -107,7 +91,6 @@ def _render(data: ReportData) -> str:
     style, script = _template("report.css"), _template("report.js")
     views = data.views()
     opened = views[0].run if len(views) > 1 else None
-    packed = pack(data, opened)
     shown = [_view(view) for view in views]
     runs = [*_runs(data, {view.run for view in views})]
     contents = {
@@ -135,11 +118,8 @@ def _render(data: ReportData) -> str:
         top=TOP,
         least=LEAST,
         total=data.counts.total(),
-        details=packed.details,
-        first=packed.first,
-        rows=packed.rows,
-        blocks=packed.blocks,
         longest=LONGEST,
+        **pack(data, opened),
     )
 
 

@@ -7,7 +7,7 @@ import json
 import shlex
 import zlib
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_simhash.history.decisions import with_contents
 from scrapy_simhash.history.record import Record
@@ -44,21 +44,13 @@ _LONGEST_CELL = 80
 _TITLES = ("title", "headline", "name", "heading")
 
 
-class Packed(NamedTuple):
-    """The rows of the table, the details in blocks, and how many rows have details.
+def pack(data: ReportData, opened: int | None) -> dict[str, Any]:
+    """Everything that the script shows, for the template; `opened` is the run that is shown first.
 
     The first rows are plain data, so that they are there once the page has loaded, and a browser
-    without a window prints them; the others are packed, and counted by run in `left`.
+    without a window prints them; the other rows are packed, and counted by run in `left`. `blocks`
+    are the packed details, and `details` is how many rows have some.
     """
-
-    first: dict[str, Any]
-    rows: str
-    blocks: list[str]
-    details: int
-
-
-def pack(data: ReportData, opened: int | None) -> Packed:
-    """Pack everything that the script shows."""
     rows: list[Record] = [*data.drops, *data.kept[::-1], *data.changes]
     # The least similar pairs are the ones to look at, those of the opened run before all.
     order = sorted(
@@ -100,8 +92,12 @@ def pack(data: ReportData, opened: int | None) -> Packed:
     first["rows"] = [every[number] for number in sorted(order[:MOST_PLAIN])]
     rest = [every[number] for number in sorted(order[MOST_PLAIN:])]
     first["left"] = Counter(row["run"] for row in rest)
-    with_details = sum(row["detail"] >= 0 for row in every)
-    return Packed(first, _packed(rest) if rest else "", blocks, with_details)
+    return {
+        "first": first,
+        "rows": _packed(rest) if rest else "",
+        "blocks": blocks,
+        "details": sum(row["detail"] >= 0 for row in every),
+    }
 
 
 def _near(data: ReportData, row: Record) -> float:

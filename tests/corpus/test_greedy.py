@@ -15,7 +15,7 @@ from scrapy_simhash.corpus import greedy
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.db.values import secret_of
-from scrapy_simhash.index import candidates, decide, lookup
+from scrapy_simhash.index import comparing, decide, lookup
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 
@@ -55,7 +55,7 @@ def compare(count: int, seed: int, order=None, kind="auto", **options):
         patch.setattr(corpus.greedy, "same_site", lambda *_: True)
         patch.setattr(lookup, "may_be_one_site", lambda *_: True)
         # A corpus has all texts at hand; an index reads those of the nearest claims.
-        patch.setattr(candidates, "NEAREST", 1000)
+        patch.setattr(comparing, "NEAREST", 1000)
         made = decide_corpus(sketches_of(documents, plan), plan, np.array(order, np.uint32))
         kept, matches, counts = kept_by_index(documents, order, rule, kind)
     assert np.flatnonzero(made.kept).tolist() == kept

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, event, select, text
 from sqlalchemy.exc import DBAPIError
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.errors import has_waited_for_several, is_busy
 from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
+from scrapy_simhash.db.retries import has_waited_for_several, is_busy
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 
@@ -67,30 +67,6 @@ def test_who_waited_for_the_lock_goes_on_from_what_the_others_left(db: Database)
     total = sum((writer + turn) % 4 for writer in range(writers) for turn in range(each))
     assert len(numbers) == len(set(numbers)) == total
     assert holds(db, index.id) == (total, total, 2 * total)
-
-
-@on_postgresql
-def test_another_isolation_starts_again_where_others_were_first(db: Database) -> None:
-    """All that it reads after it has waited was there before: it must not be decided on."""
-    index = Index(db)
-    writers = 4
-    barrier = threading.Barrier(writers, timeout=60)
-
-    def write(writer: int) -> list[str]:
-        options = {"isolation_level": "REPEATABLE READ"}
-        with Index(db.url, engine_options=options, timeout=60) as mine:
-            barrier.wait()
-            verdicts = [mine.claim(article(n), key=f"{writer} {n}") for n in range(40)]
-            mine.confirm(*verdicts)
-            barrier.wait()
-            return [verdict.kind for verdict in verdicts]
-
-    with ThreadPoolExecutor(writers) as pool:
-        kinds = list(pool.map(write, range(writers)))
-    assert [sorted(of_one) for of_one in zip(*kinds, strict=True)] == [
-        ["duplicate"] * (writers - 1) + ["unique"]
-    ] * 40
-    assert len(index) == 40
 
 
 @on_postgresql

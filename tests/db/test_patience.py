@@ -15,9 +15,8 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
 from scrapy_simhash.db.engine import check_url, engine_options
-from scrapy_simhash.db.errors import is_transient, unavailable
 from scrapy_simhash.db.lock import lock
-from scrapy_simhash.db.patience import Patience
+from scrapy_simhash.db.retries import Patience, is_transient, unavailable
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import Index
@@ -175,6 +174,15 @@ def test_a_host_that_vanishes_is_noticed_by_default() -> None:
     assert (options["keepalives"], options["tcp_user_timeout"]) == (1, 10_000)
     by_url = check_url("postgresql+psycopg://a/b?tcp_user_timeout=5")
     assert "tcp_user_timeout" not in engine_options(by_url, 10, {})["connect_args"]
+
+
+@on_servers
+def test_whoever_has_waited_sees_what_was_written_meanwhile(engine: str, tmp_path: Path) -> None:
+    other = {"isolation_level": "REPEATABLE READ"}
+    db = Database(cleared_database(engine, tmp_path), options=other)
+    with db.engine.connect() as connection:
+        assert connection.get_isolation_level() == "READ COMMITTED"
+    db.close()
 
 
 @pytest.mark.parametrize("engine", ["mariadb"])

@@ -10,10 +10,9 @@ from scrapy_simhash.index import missing, queries, writer
 from scrapy_simhash.index.index import Index
 
 BY_NUMBERS = {
-    "fingerprints": queries.fingerprints,
     "details": queries.details,
     "texts": queries.texts,
-    "what identities were shown": queries.of_identities(has_visits=True),
+    "what identities were shown": queries.of_identities,
     "what is met": queries.meeting,
     "where claims were met": queries.elsewhere,
     "copies": queries.copies,

@@ -16,8 +16,7 @@ from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.page import read_page
 from scrapy_simhash.history.record import STATUSES, Record
-from scrapy_simhash.history.selection import read_selection
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow, read_selection
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.missing import find_missing

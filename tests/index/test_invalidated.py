@@ -12,9 +12,8 @@ from sqlalchemy import update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.decisions import count, read_newest
+from scrapy_simhash.history.decisions import choose_drops, count, read_items, read_newest
 from scrapy_simhash.history.documents import read_stored
-from scrapy_simhash.history.drops import choose_drops, read_items
 from scrapy_simhash.history.namespaces import choose_namespace, read_runs
 from scrapy_simhash.history.page import read_page
 from scrapy_simhash.index.index import Index

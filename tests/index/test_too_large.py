@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import time
-
 import pytest
 from claims import article
 from servers import ENGINES
@@ -16,8 +13,6 @@ from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import LeftOut
 from scrapy_simhash.text.packed import TooLarge
-
-LARGE = random.Random(1).randbytes(17 << 20)
 
 
 def left_out(index: Index, number: int, item: bytes) -> LeftOut:
@@ -83,18 +78,3 @@ def test_outcomes_that_are_refused_for_their_size_can_be_written_later(
         match = index.claim(article(1), key="b").match
         assert match is not None
         assert not match.pending
-
-
-@pytest.mark.parametrize("engine", ["mariadb"])
-def test_what_mariadb_refuses_for_its_size_is_told_apart_from_an_outage(db: Database) -> None:
-    """The limit may be lower on the way, or have been changed: the server hangs up."""
-    db.connections.largest_row = 1 << 40
-    with Index(db) as index:
-        copy = left_out(index, 0, LARGE)
-        verdict = index.claim(article(1), key="c")
-        started = time.monotonic()
-        with pytest.raises(TooLarge):
-            index.execute(left_out=[copy], confirm=[verdict])
-        assert time.monotonic() - started < 5
-        index.confirm(verdict)
-        assert index.claim(article(1), key="d").kind == "duplicate"

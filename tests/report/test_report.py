@@ -26,17 +26,15 @@ from stored import changed, fill, meet, store
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.namespaces import choose_namespace
-from scrapy_simhash.history.patterns import Pattern
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import LeftOut
 from scrapy_simhash.report import data, packing
-from scrapy_simhash.report.causes import how
+from scrapy_simhash.report.causes import how, steps
 from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
-from scrapy_simhash.report.steps import steps
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import load_scheme
 
@@ -768,12 +766,11 @@ def test_a_field_that_changes_most_items_alone_is_named(name, count, others, is_
     assert found == (expected if is_advised else [])
 
 
-def given(changes=(), drops=(), patterns=(), unruled=()):
+def given(changes=(), drops=()):
     return SimpleNamespace(
         changes=changes,
         advice=[],
-        patterns=patterns,
-        unruled=dict(unruled),
+        patterns=(),
         drops=drops,
         duplicates=drops,
         counts=Counter(drop.status for drop in drops),
@@ -824,12 +821,6 @@ MIRROR = (
         ("http://a.test/p{0}", "http://m.a.test/p{0}", "", f"{MIRROR}'m.a.test'])`"),
         ("http://a.test/p{0}/print", "http://a.test/p{0}", *PRINT),
         ("http://a.test/print/{0}", "http://a.test/story/{0}", *PRINT),
-        (
-            "http://a.test/p{0}?sid={0}",
-            "http://a.test/p{0}?sid=1{0}",
-            "",
-            "20 duplicates have another `sid` in the URL than their originals",
-        ),
     ],
 )
 def test_what_made_the_urls_of_the_duplicates_is_named(url, original, setting, what):
@@ -850,18 +841,6 @@ def test_what_made_the_urls_of_the_duplicates_is_named(url, original, setting, w
 )
 def test_what_no_setting_avoids_is_not_advised(url, original):
     assert not [*steps(given(drops=copies(url, original)))]
-
-
-def test_a_parameter_without_a_rule_is_named_with_the_reason():
-    part = Pattern("a.test/p/?sid", 60, 60, 1, 0, "http://a.test/p/1?sid=2")
-    drops = copies("http://a.test/p/1?sid={}", "http://a.test/p/1")
-    unruled = {part.part: "it was seen on 1 page"}
-    (step,) = steps(given(drops=drops, patterns=[part], unruled=unruled))
-    assert step.setting == ""
-    assert step.effect == (
-        "Up to 59 downloads only repeated pages because of `a.test/p/?sid`; there is no rule for "
-        "it: it was seen on 1 page"
-    )
 
 
 HERE = "http://www.example.com/b/c?d=1"

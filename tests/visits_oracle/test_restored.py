@@ -10,7 +10,7 @@ from visits_oracle.history import Reader
 from visits_oracle.index_judge import IndexJudge
 from visits_oracle.random_histories import random_history, read_lines
 
-from scrapy_simhash.index.restored import store_restored
+from scrapy_simhash.index.upkeep import store_restored
 from scrapy_simhash.index.verdict import LeftOut
 
 

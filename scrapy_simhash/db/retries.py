@@ -1,16 +1,28 @@
-"""Classifies database errors: wait for other writers, try again, or give up, perhaps for good."""
+"""Which database errors are worth another attempt, and how long a transaction is retried."""
 
 from __future__ import annotations
 
+import random
 import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TypeGuard
 
+from sqlalchemy import Engine, func, select
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.visible import visible, without_passwords
+
+#: How many times per timeout a lock wait is interrupted, to see whether other transactions commit.
+SLICES = 4
+
+_counter = select(func.sum(schema.namespaces.c.counter))
+# The only other contended lock is that of runs that open at the same time.
+_opened = select(func.count()).where(schema.runs.c.visit > 0)
 
 # Another writer is in the way: deadlock, lock not available, record changed.
 _BUSY_STATES = frozenset({"40001", "40P01", "55P03"})
@@ -29,17 +41,6 @@ _READ_ONLY_ERRNOS = frozenset({1047, 1290, 1836})
 # The server closes the connection because it shuts down, is asked to, or is still starting.
 # The last three are its time limits: idle in a transaction, for a transaction, idle at all.
 _ENDED_STATES = frozenset({"57P01", "57P02", "57P03", "25P03", "25P04", "57P05"})
-# 53300: too many connections.
-_TRANSIENT_STATES = _BUSY_STATES | _READ_ONLY_STATES | _ENDED_STATES | {"53300"}
-# Shutdown, too many connections, table being created, and errors of the connection itself.
-_TRANSIENT_ERRNOS = (
-    _BUSY_ERRNOS | _READ_ONLY_ERRNOS | {1053, 1040, 1203, 1684, 2002, 2003, 2006, 2013, 2055}
-)
-
-# More than the server takes in one statement.
-_LIMIT_STATE = "54000"
-_PACKET_ERRNO = 1153
-_CUT_ERRNOS = frozenset({2006, 2013})
 
 # Unknown user, unknown database, no schema to create tables in, permission denied.
 _PERMANENT_STATES = frozenset({"28000", "28P01", "3D000", "3F000", "42501"})
@@ -72,8 +73,6 @@ def is_busy(error: BaseException) -> TypeGuard[DBAPIError]:
         or has_waited_for_several(error)
         or _errno(error) in _BUSY_ERRNOS
         or _sqlite_code(error) in _BUSY_SQLITE
-        # Under REPEATABLE READ, PostgreSQL shows an old counter after a wait for the lock.
-        or (isinstance(error, IntegrityError) and schema.claims.name in str(error.orig))
     )
 
 
@@ -105,35 +104,18 @@ def note_end(context: ExceptionContext) -> None:
         context.is_disconnect = True
 
 
-def was_cut(error: SQLAlchemyError) -> bool:
-    """Whether MariaDB closed the connection; it does so too if it is sent too much."""
-    return isinstance(error, DBAPIError) and _errno(error) in _CUT_ERRNOS
-
-
-def is_too_large(error: SQLAlchemyError, *, cuts: int) -> bool:
-    """Whether the server refuses the size of what it is sent.
-
-    `cuts` are the earlier attempts that :func:`was_cut` is true for after they had taken the lock:
-    if it happens again, the server works otherwise.
-    """
-    if not isinstance(error, DBAPIError):
-        return False
-    is_refused = _state(error) == _LIMIT_STATE or _errno(error) == _PACKET_ERRNO
-    return is_refused or (cuts > 0 and was_cut(error))
-
-
 def is_transient(error: BaseException) -> bool:
     """Whether another attempt may succeed."""
     if not isinstance(error, DBAPIError) or _is_permanent(error):
         return False
-    if error.connection_invalidated or is_busy(error):
-        return True
-    # PyMySQL reports most errors as HY000, so the number decides first.
-    if _errno(error) in _TRANSIENT_ERRNOS:
-        return True
-    if (state := _state(error)) is None:
-        return _is_connection_error(error) and not isinstance(_errno(error), int)
-    return state in _TRANSIENT_STATES or state.startswith("08")
+    # SQLite calls everything an operational error.
+    is_of_server = isinstance(error, OperationalError) and not _sqlite_code(error)
+    return (
+        error.connection_invalidated
+        or is_of_server
+        or is_busy(error)
+        or (error.orig is not None and needs_another_connection(error.orig))
+    )
 
 
 def is_creation_race(error: BaseException | None) -> bool:
@@ -183,3 +165,71 @@ def _errno(error: DBAPIError) -> object:
 
 def _sqlite_code(error: SQLAlchemyError) -> int:
     return int(getattr(getattr(error, "orig", None), "sqlite_errorcode", 0)) & 0xFF
+
+
+@dataclass(slots=True)
+class Liveness:
+    """Shows that a database works. One thread writes, any thread reads."""
+
+    #: When it last answered, or another transaction was seen to commit: :func:`time.monotonic`.
+    last: float = float("-inf")
+    #: Seconds spent waiting for other writers.
+    waited: float = 0.0
+
+    def note(self) -> None:
+        """The database works at this moment."""
+        self.last = time.monotonic()
+
+
+class Patience:
+    """Decides how often one transaction is retried.
+
+    It is given up after `timeout` seconds in which no transaction commits. The others are observed
+    without a lock: by the counter of the namespace that this one waits for, or by the runs that
+    open. SQLite has one lock for all of them.
+    """
+
+    def __init__(self, engine: Engine, timeout: float, liveness: Liveness) -> None:
+        self._engine, self._timeout, self._liveness = engine, timeout, liveness
+        self._since = self._works = time.monotonic()
+        self._attempts = 0
+        self._progress: object = None
+        #: The namespace whose lock the present attempt takes.
+        self.namespace: int | None = None
+
+    def tries_again(self, error: SQLAlchemyError) -> bool:
+        """Whether to try again after an error; if so, it pauses before it returns."""
+        if not is_transient(error):
+            return False
+        if is_busy(error):
+            self._liveness.waited += time.monotonic() - self._since
+            if has_waited_for_several(error) or self._is_moving():
+                self._liveness.note()
+                self._works = self._liveness.last
+        self._since = time.monotonic()
+        self._attempts += 1
+        pause = random.random() * min(0.25, 0.004 * 2 ** min(self._attempts, 6))
+        if self._since + pause > self._works + self._timeout:
+            return False
+        time.sleep(pause)
+        return True
+
+    def note_lock(self) -> None:
+        """The transaction has the lock and waits for nobody any more."""
+        now = time.monotonic()
+        self._liveness.waited += now - self._since
+        self._liveness.note()
+        self._since = now
+
+    def _is_moving(self) -> bool:
+        """Whether other transactions have committed since the last look."""
+        if self._engine.dialect.name == "sqlite":
+            queries = [_opened, _counter]
+        elif self.namespace is None:
+            queries = [_opened]
+        else:
+            queries = [_counter.where(schema.namespaces.c.id == self.namespace)]
+        before = self._progress
+        with suppress(SQLAlchemyError), self._engine.connect() as connection:
+            self._progress = [connection.scalar(query) for query in queries]
+        return before not in (None, self._progress)

@@ -40,7 +40,6 @@ from scrapy_simhash.history.documents import read_documents, read_stored
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
-from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.report.data import ReportData, read_report, sum_stats
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.verdict import findings, headline, remarks, skipped
@@ -63,8 +62,8 @@ _SIMILARITIES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 _USAGE = 2
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
+def add_try(parser: ArgumentParser) -> None:
+    """Add the options of ``try``."""
     parser.add_argument(
         "spider",
         metavar="SPIDER",
@@ -89,8 +88,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_output(parser, "write the report to FILE (default: simhash-try-SPIDER.html)")
 
 
-def run(project: Project, options: Options) -> None:
-    """Run the command."""
+def run_try(project: Project, options: Options) -> None:
+    """Crawl some pages, and show what would be dropped."""
     with TemporaryDirectory(prefix="simhash-try-") as folder:
         crawler = _crawl(_trial_settings(project.scrapy, folder, options.pages), options)
         trial = Project(crawler.settings, Options())
@@ -258,49 +257,30 @@ def _print_verdict(console: Console, crawler: Crawler, data: ReportData, scheme:
 
 
 def _print_levels(console: Console, project: Project, namespace: NamespaceRow) -> None:
-    """Print what other similarities, or distances, would drop of the items that have a text."""
+    """Print what other similarities would drop of the items that have a text."""
     # A corpus has no visits; these are decided on as one.
     rule, secret = replace(project.settings.rule, known=None), namespace.database.secret
+    if rule.threshold is None:
+        return
     scheme = keyed(project.settings.scheme, secret)
-    levels = _levels(rule, scheme.bits)
+    levels = sorted({*_SIMILARITIES, rule.threshold})
     # The keys that find most are used for all levels.
-    plan = Plan.make(levels[0], secret)
-    rows = read_stored(namespace)
+    plan = Plan.make(replace(rule, similarity=levels[0]), secret)
+    rows: list[tuple[str, int, int]] = []
     with closing(SketchStore(Path(gettempdir()))) as store:
-        for documents in read_documents(namespace, rows, scheme):
+        for documents in read_documents(namespace, read_stored(namespace), scheme):
             store.append(make_part(documents, plan))
         sketches = store.read(plan, 0)
         has_text = sketches.rows["compared_by"] != NOTHING
-        kept = [
-            int(decide_corpus(sketches, replace(plan, rule=level)).kept[has_text].sum())
-            for level in levels
-        ]
-    if not has_text.any():
-        return
-    name = "similarity" if rule.threshold else "distance"
-    console.print()
-    print_table(
-        (name, "dropped", "kept"),
-        [
-            (_value(level) + " (now)" * (level == rule), int(has_text.sum()) - count, count)
-            for level, count in zip(levels, kept, strict=True)
-        ],
-    )
-    console.print()
-
-
-def _levels(rule: Rule, bits: int) -> list[Rule]:
-    """The rules to try, the loosest first; the present one is among them."""
-    if rule.threshold is None:
-        distances = range(min(rule.limit + 4, bits // 2), max(rule.limit - 4, 0) - 1, -1)
-        return [replace(rule, distance=distance) for distance in distances]
-    similarities = sorted({*_SIMILARITIES, rule.threshold})
-    return [replace(rule, similarity=similarity) for similarity in similarities]
-
-
-def _value(rule: Rule) -> str:
-    """The value of the setting that gives a rule."""
-    return str(rule.limit) if rule.threshold is None else f"{rule.threshold:g}"
+        for level in levels:
+            of_level = replace(plan, rule=replace(rule, similarity=level))
+            is_kept = decide_corpus(sketches, of_level).kept[has_text]
+            kept, now = int(is_kept.sum()), " (now)" if level == rule.threshold else ""
+            rows.append((f"{level:g}{now}", len(is_kept) - kept, kept))
+    if has_text.any():
+        console.print()
+        print_table(("similarity", "dropped", "kept"), rows)
+        console.print()
 
 
 def _print_settings(console: Console, settings: ScrapySettings, data: ReportData) -> None:

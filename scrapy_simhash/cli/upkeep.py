@@ -1,0 +1,240 @@
+"""The commands for the index itself: its size and versions; prune and reset, which delete."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from rich.filesize import decimal
+
+from scrapy_simhash import native
+from scrapy_simhash.cli.arguments import add_flag, add_shared, positive
+from scrapy_simhash.cli.output import print_facts, print_table, working
+from scrapy_simhash.cli.printing import print_json
+from scrapy_simhash.cli.project import CommandError, Project, selected
+from scrapy_simhash.crawl.settings import DAY
+from scrapy_simhash.db.engine import shown_url
+from scrapy_simhash.db.pages import delete_file, delete_pages, file_size
+from scrapy_simhash.db.transactions import drop_tables
+from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable
+from scrapy_simhash.history.namespaces import RunRow, read_namespaces, read_runs
+from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.index.upkeep import claims_at, expire, forget_claims, reset_namespace
+from scrapy_simhash.visible import format_time, plural, shortened
+
+# Namespaces, and runs of the newest one, that are shown without --details.
+_NEWEST = 10
+
+
+def run_version(project: Project, _: Namespace) -> None:
+    """Print the versions that matter to the report of a bug."""
+    print_facts(
+        {
+            "scrapy-simhash": f"{version('scrapy-simhash')}, core: {native.in_use}",
+            "Python": f"{platform.python_version()}, {platform.system()} {platform.machine()}",
+            **{name: version(name) for name in ("Scrapy", "SQLAlchemy", "lxml")},
+            "database": _describe_database(project),
+        }
+    )
+
+
+def _describe_database(project: Project) -> str:
+    try:
+        with project.database() as database:
+            number = ".".join(map(str, database.engine.dialect.server_version_info or ()))
+            return f"{database}: {database.engine.name} {number}"
+    except (CommandError, IndexMismatch, IndexUnavailable) as error:
+        return str(error)
+
+
+def add_stats(parser: ArgumentParser) -> None:
+    """Add the options of ``stats``."""
+    add_shared(parser, "database", "json", "time", default="all runs")
+    help_ = "show all namespaces with all of their runs, their scheme and their sizes"
+    add_flag(parser, "--details", help_)
+
+
+def run_stats(project: Project, options: Namespace) -> None:
+    """Show the size of the index and its runs."""
+    with project.database() as database, working("Reading"):
+        found = [(one, _runs_of(one, options)) for one in read_namespaces(database, project.name)]
+        shown = str(database)
+        pages = file_size(project.pages)
+    if options.json:
+        figures = [
+            {
+                **{name: getattr(one, name) for name in one._fields if name != "database"},
+                "runs": [run._asdict() for run in runs],
+            }
+            for one, runs in found
+        ]
+        stored = {"core": native.in_use, "pages": pages._asdict(), "namespaces": figures}
+        print_json({"database": shown, **stored})
+        return
+    count = f"{len(found)} {plural(len(found), 'namespace')}"
+    print(f"{shown}: {count}; core: {native.in_use}")
+    if pages.pages:
+        print(f"Stored pages (SIMHASH_REVISIT): {pages.pages:,}, {decimal(pages.bytes)}")
+    found.sort(key=lambda one: (-max((run.id for run in one[1]), default=0), one[0].name))
+    if options.details:
+        for one, runs in found:
+            _print_details(one)
+            _print_runs(runs, f"Runs of {shortened(one.name)}")
+        return
+    rows = [
+        (shortened(one.name, 60), one.size, len(runs), *(_row(runs[0])[:2] if runs else "--"))
+        for one, runs in found[:_NEWEST]
+    ]
+    print_table(("namespace", "stored items", "runs", "last run", "started (UTC)"), rows)
+    for one, runs in found[:1]:
+        _print_runs(runs[:_NEWEST], f"The last runs of {shortened(one.name)}")
+    if len(found) > _NEWEST or any(len(runs) > _NEWEST for _, runs in found):
+        print("More namespaces and runs: --details")
+
+
+def _runs_of(namespace: NamespaceRow, options: Namespace) -> list[RunRow]:
+    runs, chosen = read_runs(namespace), selected(namespace, options)
+    of_runs = [row for row in runs if chosen.runs is None or row.id in chosen.runs]
+    return [row for row in of_runs if row.opened >= chosen.since]
+
+
+def _print_details(one: NamespaceRow) -> None:
+    facts = {
+        "stored items": f"{one.size:,}",
+        "scheme": one.scheme,
+        "keys": one.plan,
+        "stored texts": decimal(one.text_bytes),
+        "items to restore": decimal(one.item_bytes),
+        "since (UTC)": format_time(one.created),
+    }
+    print_facts(facts, f"Namespace {shortened(one.name)}")
+
+
+def _print_runs(runs: Sequence[RunRow], title: str) -> None:
+    columns = ["run", "started (UTC)", "spider", "ended", "checked", "kept", "dropped"]
+    rows = [_row(run) for run in runs]
+    # Rare: what is not known to be stored, and drops of what is not stored after all.
+    for name, count in (("not stored yet", "pending"), ("original not stored", "orphans")):
+        if any(getattr(run, count) for run in runs):
+            columns.append(name)
+            rows = [(*row, getattr(run, count)) for row, run in zip(rows, runs, strict=True)]
+    print_table(columns, rows, title)
+
+
+def _row(run: RunRow) -> tuple[object, ...]:
+    counts: Sequence[object] = run.counts or ("-", run.claims, run.drops)
+    return (
+        str(run.id),
+        format_time(run.opened)[:-3],
+        shortened(run.spider, 60),
+        _ending(run),
+        *counts,
+    )
+
+
+def _ending(run: RunRow) -> str:
+    if run.closed is None:
+        return "running or crashed" if run.recovered is None else "crashed"
+    return shortened(run.reason or "closed", 40) + ("" if run.settled else " (not all stored)")
+
+
+def add_prune(parser: ArgumentParser) -> None:
+    """Add the options of ``prune``."""
+    add_shared(parser, "database", "json")
+    parser.add_argument(
+        "--older-than", type=positive, metavar="DAYS", help="instead of SIMHASH_EXPIRE"
+    )
+
+
+def run_prune(project: Project, options: Namespace) -> None:
+    """Delete stored items not seen for a long time."""
+    days = options.older_than or project.settings.expire
+    if days is None:
+        raise CommandError("--older-than DAYS or SIMHASH_EXPIRE is needed")
+    with project.namespace() as namespace, working("Deleting"):
+        index = project.settings.open_index(namespace.database, namespace.name)
+        before = namespace.database.now() - days * DAY
+        count, drops = expire(index, before)
+        delete_pages(project.pages, before)
+        left = len(index)
+    _print(
+        options,
+        {"namespace": namespace.name, "deleted": count, "duplicates": drops, "left": left},
+        f"{count:,} stored {plural(count, 'item')} and {drops:,} {plural(drops, 'duplicate')} "
+        f"deleted, {left:,} stored {plural(left, 'item')} left",
+    )
+
+
+def add_reset(parser: ArgumentParser) -> None:
+    """Add the options of ``reset``."""
+    add_shared(parser, "database", "json")
+    parser.add_argument(
+        "--url",
+        metavar="PATTERN",
+        help="only the items with such URLs; * stands for anything",
+    )
+    add_flag(parser, "--yes", "do not ask for confirmation")
+    add_flag(parser, "--all", "delete all namespaces and tables, whatever version made them")
+
+
+def run_reset(project: Project, options: Namespace) -> None:
+    """Delete a namespace, or what is known of a part of a site."""
+    if options.url is not None:
+        _forget(project, options)
+        return
+    if options.all:
+        _confirm(options, f"Delete everything in {shown_url(project.database_url)}?")
+        drop_tables(project.database_url, project.settings.engine_options)
+        delete_file(project.pages)
+        name, size, done = None, None, "Everything was deleted"
+    else:
+        with project.namespace() as namespace:
+            name, size = namespace.name, namespace.size
+            items = f"{size:,} stored {plural(size, 'item')}"
+            _confirm(options, f"Delete {items} of {shortened(name)} in {namespace.database}?")
+            with working("Deleting"):
+                reset_namespace(namespace.database, name)
+        done = f"{items} deleted"
+    _print(options, {"namespace": name, "deleted": size}, done)
+
+
+def _forget(project: Project, options: Namespace) -> None:
+    """Forget what was found at some URLs."""
+    if options.all:
+        raise CommandError("--url and --all exclude each other")
+    if not options.url:
+        raise CommandError("--url is empty: expected a URL, or a part of one with *")
+    with project.namespace() as namespace:
+        index = project.settings.open_index(namespace.database, namespace.name)
+        with working("Searching"):
+            claims = claims_at(index, options.url)
+        found = f"{len(claims):,} {plural(len(claims), 'item')}"
+        if claims:
+            _confirm(options, f"Forget {found} of {shortened(namespace.name)}?")
+            with working("Deleting"):
+                forget_claims(index, claims)
+    _print(options, {"namespace": namespace.name, "items": len(claims)}, f"{found} forgotten")
+
+
+def _print(options: Namespace, figures: dict[str, Any], line: str) -> None:
+    if options.json:
+        print_json(figures)
+    else:
+        print(line)
+
+
+def _confirm(options: Namespace, question: str) -> None:
+    if options.yes:
+        return
+    if not sys.stdin.isatty():
+        raise CommandError("use --yes where standard input is no terminal")
+    try:
+        answer = input(f"{question} [y/N] ")
+    except EOFError:
+        answer = ""
+    if answer.strip().lower() not in {"y", "yes"}:
+        raise CommandError("nothing was deleted")
