@@ -19,7 +19,7 @@ from scrapy.utils.misc import load_object
 from scrapy_simhash.crawl.deduplicator import Deduplicator
 from scrapy_simhash.crawl.feeds import feeds_are_disabled
 from scrapy_simhash.crawl.revisit import Revisits
-from scrapy_simhash.crawl.scrapy_internals import pipelines_around
+from scrapy_simhash.crawl.scrapy_internals import pipelines_around, watch_closing, watch_items
 from scrapy_simhash.crawl.start import settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.visible import plural
@@ -32,6 +32,7 @@ class SimhashSpiderMiddleware:
 
     def __init__(self, deduplicator: Deduplicator) -> None:
         self._deduplicator = deduplicator
+        self._skips = deduplicator.settings.on_duplicate == "skip"
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -41,9 +42,35 @@ class SimhashSpiderMiddleware:
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Called by Scrapy with the output of a callback."""
-        async for output in self._deduplicator.output(response, result):
-            yield output
+        """Called by Scrapy with the output of a callback; records the page of each item.
+
+        With "skip", requests wait for the verdict on the only item of their page, so far.
+        """
+        tracker, revisits = self._deduplicator.tracker, self._deduplicator.revisits
+        page = tracker.open(response)
+        if revisits is not None:
+            revisits.begin(page, response)
+        held, error = list[Request](), None
+        has_links = False
+        try:
+            async for output in tracker.follow(page, result):
+                is_link = isinstance(output, Request)
+                has_links |= is_link
+                if is_link and self._skips and page.items == 1:
+                    held.append(output)
+                else:
+                    yield output
+        except Exception as raised:  # noqa: BLE001 - raised again behind what is held
+            error = raised
+        if revisits is not None and error is None:
+            revisits.end(page, has_links=has_links)
+        if held and await tracker.is_copy(page):
+            self._deduplicator.stats.count("pages/skipped")
+            held.clear()
+        for request in held:
+            yield request
+        if error is not None:
+            raise error
 
 
 class SimhashDownloaderMiddleware:
@@ -51,7 +78,11 @@ class SimhashDownloaderMiddleware:
 
     def __init__(self, deduplicator: Deduplicator, revisits: Revisits) -> None:
         # It lives as long as one of its components.
-        self._deduplicator, self._revisits = deduplicator, revisits
+        self._deduplicator = deduplicator
+        # Scrapy calls them with each request, response and error of a download.
+        self.process_request = revisits.process_request
+        self.process_response = revisits.process_response
+        self.process_exception = revisits.process_exception
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -60,18 +91,6 @@ class SimhashDownloaderMiddleware:
         if deduplicator.revisits is None:
             raise NotConfigured
         return cls(deduplicator, deduplicator.revisits)
-
-    def process_request(self, request: Request) -> Response | None:
-        """Called by Scrapy with each request, as it is about to be made."""
-        return self._revisits.process_request(request)
-
-    def process_response(self, request: Request, response: Response) -> Response:
-        """Called by Scrapy with each response, as it was downloaded."""
-        return self._revisits.process_response(request, response)
-
-    def process_exception(self, request: Request, exception: Exception) -> None:
-        """Called by Scrapy with each error of a download."""
-        self._revisits.process_exception(request)
 
 
 class SimhashPipeline:
@@ -98,8 +117,10 @@ class SimhashPipeline:
         earlier, later = around or ((), ())
         # Media pipelines do not store the item itself.
         may_be_stored = around is None or not all(isinstance(one, MediaPipeline) for one in later)
-        self._deduplicator.watch_storage(may_store_after=may_be_stored)
-        if settings_of(self._crawler).drops:
+        self._deduplicator.feeds.is_stored_elsewhere = may_be_stored
+        watch_closing(self._crawler, self._deduplicator.end.pipeline_errors.append)
+        watch_items(self._crawler, self._deduplicator.tracker.watch)
+        if self._deduplicator.settings.drops:
             self._warn_of_earlier(earlier)
         exporter = self._crawler.get_extension(FeedExporter)
         # Items that disabled feeds lack count as not stored.
@@ -123,22 +144,13 @@ class SimhashPipeline:
             number = f" ({numbers[kind]})" if kind in numbers else ""
             return f"{kind.__module__}.{kind.__qualname__}{number}"
 
-        media = [one for one in earlier if isinstance(one, MediaPipeline)]
-        others = [one for one in earlier if one not in media]
-        here = named(self).rpartition(".")[2]
-        if others:
+        if earlier:
             logger.warning(
                 "These item pipelines run before %s, so they also get the items that are dropped: "
-                "%s. If one of them stores items, give it a higher number in ITEM_PIPELINES",
-                here,
-                ", ".join(map(named, others)),
-            )
-        if media:
-            logger.warning(
-                "These media pipelines run before %s, so they also download the files of items "
-                "that are dropped: %s. Give them a higher number in ITEM_PIPELINES",
-                here,
-                ", ".join(map(named, media)),
+                "%s. If one of them stores items or downloads files, give it a higher number in "
+                "ITEM_PIPELINES",
+                named(self).rpartition(".")[2],
+                ", ".join(map(named, earlier)),
             )
 
     async def process_item(self, item: Any) -> Any:

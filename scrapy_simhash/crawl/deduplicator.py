@@ -8,40 +8,33 @@ worker uses the database.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
-from dataclasses import replace
-from functools import partial
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
-from scrapy import Request, signals
+from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro
 
-from scrapy_simhash.crawl.claims import Claims
-from scrapy_simhash.crawl.connection import arguments_of, connect
+from scrapy_simhash.crawl.checks import UnusedFieldCheck
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
-from scrapy_simhash.crawl.fields import UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import pack
-from scrapy_simhash.crawl.repeats import Repeats
 from scrapy_simhash.crawl.revisit import Revisits
 from scrapy_simhash.crawl.scrapy_internals import (
     counted_as_load,
     release_tree,
-    watch_closing,
-    watch_items,
 )
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.crawl.snapshot import Snapshot
-from scrapy_simhash.crawl.start import CrawlStart, settings_of
-from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem
-from scrapy_simhash.crawl.tracking import Page, TrackedItem, Tracker
-from scrapy_simhash.crawl.worker import Worker
-from scrapy_simhash.exceptions import NotFound
+from scrapy_simhash.crawl.start import CrawlStart, database_of, settings_of
+from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem, Repeats
+from scrapy_simhash.crawl.tracking import STALLED, Page, TrackedItem, Tracker
+from scrapy_simhash.crawl.worker import Worker, resolve, wait
 from scrapy_simhash.index.verdict import Document, LeftOut, Match, Verdict
+from scrapy_simhash.index.words import Ending
 from scrapy_simhash.index.writer import largest
 from scrapy_simhash.item.keys import UNIDENTIFIED
 from scrapy_simhash.signals import item_change, near_duplicate
@@ -49,6 +42,120 @@ from scrapy_simhash.text.packed import TooLarge
 from scrapy_simhash.visible import iso_time, shortened
 
 logger = logging.getLogger(__name__)
+
+# More than the verdicts that can be on their way.
+_MOST_LOST = 4096
+
+
+@dataclass(eq=False)
+class Claims:
+    """The open claims of a crawl."""
+
+    worker: Worker
+    settings: Settings
+    stats: CrawlStats
+    errors: ErrorPolicy
+    _open: dict[tuple[str, int], TrackedItem] = field(default_factory=dict)
+    # The last claims whose items were not stored: a verdict that names one may be on its way.
+    _lost: dict[tuple[str, int], None] = field(default_factory=dict)
+    _last_outcome: float = 0.0
+    _has_warned: bool = False
+
+    async def claim(self, tracked: TrackedItem, document: Document) -> Verdict:
+        """The final verdict on a document.
+
+        The match of a duplicate may not be stored yet. If this crawl holds the matching claim, its
+        outcome is awaited, however long its pipelines take; where they stall, the item is stored
+        unchecked. If this crawl settled it while the verdict was on its way, the index is asked
+        again. If another process holds it, the item is dropped: the quarantine has it, and lists it
+        as an orphan should that claim be released.
+        """
+        namespace = tracked.page.namespace
+        asked_again: int | None = None
+        before: Verdict | None = None
+        while True:
+            if before is not None:
+                # That verdict no longer holds.
+                self.worker.release(namespace, before)
+            verdict = before = await self.worker.claim(namespace, document)
+            self.errors.note_answer()
+            if verdict.claim is not None:
+                self._open[namespace, verdict.claim.id] = tracked
+                return verdict
+            match = verdict.match
+            if match is None or not self._depends_on_match(verdict):
+                return verdict
+            # An unchanged item that was found again may be dropped by a later pipeline, too.
+            if original := self._open.get((namespace, match.claim)):
+                is_stored = await self._wait_for(original)
+                if is_stored is None:
+                    return Verdict("failed_open")
+                if is_stored:
+                    return verdict
+                # This one takes its place.
+            # Its item was settled meanwhile, or has been stored unchecked as the answer was late.
+            elif match.claim != asked_again and (
+                (match.pending and match.run == self.worker.thread.run)
+                or (namespace, match.claim) in self._lost
+            ):
+                asked_again = match.claim
+            else:
+                return verdict
+
+    def _depends_on_match(self, verdict: Verdict) -> bool:
+        """Whether it matters that the match is stored.
+
+        A copy that carries its group would name one without any other member.
+        """
+        names_group = verdict.kind == "duplicate" and self.settings.group_field is not None
+        return names_group or self.settings.leaves_out(verdict)
+
+    async def _wait_for(self, original: TrackedItem) -> bool | None:
+        """Whether an item in flight is stored in the end; None if the pipelines stall."""
+        self.stats.count("in_flight_waits")
+        started = time.monotonic()
+        while True:
+            remaining = max(started, self._last_outcome) + STALLED - time.monotonic()
+            if remaining <= 0:
+                break
+            with suppress(TimeoutError):
+                return await wait(original.outcome, remaining)
+        if not self._has_warned:
+            self._has_warned = True
+            logger.error(
+                "The item pipelines have finished no item for %g s. The duplicates of the items "
+                "they hold wait no longer, and are stored unchecked",
+                STALLED,
+            )
+        return None
+
+    def settle(self, tracked: TrackedItem, stored: bool) -> None:
+        """Count how an item ended, and confirm or release its claim, if it has one."""
+        self._last_outcome = time.monotonic()
+        verdict, namespace = tracked.verdict, tracked.page.namespace
+        if verdict is None:
+            return
+        end: Ending = "stored" if stored else "dropped by later pipelines or feeds"
+        self.stats.count_item(verdict, "left out" if tracked.is_left_out else end)
+        if (claim := verdict.claim) is None:
+            return
+        # A namespace that was reset gives the numbers again.
+        if self._open.get((namespace, claim.id)) is tracked:
+            del self._open[namespace, claim.id]
+        if not stored:
+            self._lost[namespace, claim.id] = None
+            if len(self._lost) > _MOST_LOST:
+                del self._lost[next(iter(self._lost))]
+            self.worker.release(namespace, verdict)
+        elif not verdict.has_old_claim:
+            self.worker.confirm(namespace, verdict)
+        if not verdict.has_old_claim:
+            self.stats.count_outcome(verdict, stored=stored)
+
+    def open_count(self) -> int:
+        """How many unique items have no outcome yet."""
+        verdicts = [tracked.verdict for tracked in self._open.values()]
+        return sum(verdict.kind == "unique" for verdict in verdicts if verdict is not None)
 
 
 class Deduplicator:
@@ -63,44 +170,45 @@ class Deduplicator:
 
     def __init__(self, crawler: Crawler, settings: Settings) -> None:
         self._crawler = crawler
-        self._settings = settings
+        self.settings = settings
         self._has_warned = False
-        self._stats = CrawlStats(crawler.stats)
-        self._errors = ErrorPolicy(crawler, self._stats, settings.on_error == "close")
-        opens = partial(connect, crawler, settings, arguments_of(crawler))
-        self._worker = Worker(opens, settings.timeout)
-        self._claims = Claims(self._worker, settings, self._stats, self._errors)
-        self._documents = DocumentMaker(settings, self._stats, self._worker.secret)
+        self.stats = CrawlStats(crawler.stats)
+        self._errors = ErrorPolicy(crawler, self.stats, settings.on_error == "close")
+        self._worker = Worker(database_of(crawler, settings), settings.timeout)
+        self._claims = Claims(self._worker, settings, self.stats, self._errors)
+        self._documents = DocumentMaker(settings, self.stats, self._worker.secret)
         self._unused = UnusedFieldCheck(
             SIMHASH_FIELDS=settings.fields,
             SIMHASH_IGNORE_FIELDS=settings.ignore_fields,
             SIMHASH_KEY=settings.key,
         )
         self._repeats = Repeats(crawler, settings.closespider_repeats)
-        feeds = self._feeds = FeedCheck(crawler, self._stats)
-        here = (crawler, settings, self._worker, self._stats)
+        feeds = self.feeds = FeedCheck(crawler, self.stats)
+        here = (crawler, settings, self._worker, self.stats)
         #: The pages of earlier crawls, if that is configured; Scrapy's own cache comes first.
-        is_cached = crawler.settings.getbool("HTTPCACHE_ENABLED")
-        has_cache = settings.revisit is not None and not is_cached
-        self.revisits = Revisits(*here) if has_cache else None
-        self._tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
-        self._start = CrawlStart(crawler, settings, self._worker, self._stats, self._errors)
-        self._end = CrawlEnd(*here, self._claims, feeds, self.revisits)
+        self.revisits = None
+        if settings.revisit is not None:
+            if crawler.settings.getbool("HTTPCACHE_ENABLED"):
+                logger.warning("SIMHASH_REVISIT has no effect, as HTTPCACHE_ENABLED is True")
+            else:
+                self.revisits = Revisits(*here)
+                crawler.signals.connect(self.revisits.spider_opened, signals.spider_opened)
+        self.tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
+        self._start = CrawlStart(crawler, settings, self._worker, self.stats, self._errors)
+        self.end = CrawlEnd(*here, self._claims.open_count, feeds, self.revisits)
         for handler, signal in (
             (self._start.spider_opened, signals.spider_opened),
             (self._start.spider_closed, signals.spider_closed),
-            (self._tracker.item_scraped, signals.item_scraped),
-            (self._end.response_received, signals.response_received),
+            (self.tracker.item_scraped, signals.item_scraped),
+            (self.end.response_received, signals.response_received),
             (feeds.spider_opened, signals.spider_opened),
             (feeds.slot_closed, signals.feed_slot_closed),
             (feeds.exporter_closed, signals.feed_exporter_closed),
             (self._unused.report, signals.spider_closed),
-            (self._end.spider_closed, signals.spider_closed),
-            (self._end.engine_stopped, signals.engine_stopped),
+            (self.end.spider_closed, signals.spider_closed),
+            (self.end.engine_stopped, signals.engine_stopped),
         ):
             crawler.signals.connect(handler, signal)
-        if self.revisits is not None:
-            crawler.signals.connect(self.revisits.spider_opened, signals.spider_opened)
 
     @classmethod
     def of(cls, crawler: Crawler) -> Deduplicator:
@@ -111,85 +219,43 @@ class Deduplicator:
             deduplicator = cls._of[id(crawler)] = cls(crawler, settings)
         return deduplicator
 
-    def watch_storage(self, *, may_store_after: bool) -> None:
-        """Called when the spider is open: see how its items are stored.
-
-        `may_store_after` tells whether an item pipeline after ours may store them.
-        """
-        self._feeds.is_stored_elsewhere = may_store_after
-        if self._settings.revisit is not None and self.revisits is None:
-            logger.warning("SIMHASH_REVISIT has no effect, as HTTPCACHE_ENABLED is True")
-        watch_closing(self._crawler, self._end.pipeline_errors.append)
-        watch_items(self._crawler, self._tracker.watch)
-
-    async def output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Pass on the output of a callback, recording which page each item came from."""
-        page = self._tracker.open(response)
-        held, error = list[Request](), None
-        if self.revisits is not None:
-            self.revisits.begin(page, response)
-        has_links = False
-        try:
-            async for output in self._tracker.follow(page, result):
-                has_links |= isinstance(output, Request)
-                if isinstance(output, Request) and self._holds(page):
-                    held.append(output)
-                else:
-                    yield output
-        except Exception as raised:  # noqa: BLE001 - raised again behind what is held
-            error = raised
-        if self.revisits is not None and error is None:
-            self.revisits.end(page, has_links=has_links)
-        if held and await self._tracker.is_copy(page):
-            self._stats.count("pages/skipped")
-            held.clear()
-        for request in held:
-            yield request
-        if error is not None:
-            raise error
-
-    def _holds(self, page: Page) -> bool:
-        """Whether requests wait for the verdict on the only item of their page, so far."""
-        return self._settings.on_duplicate == "skip" and page.items == 1
-
     async def process(self, item: Any) -> Any:
         """Return the item if it is to be stored; NearDuplicateItem is raised to drop it."""
-        snapshot, tracked = Snapshot(item), self._tracker.current()
+        tracked = self.tracker.current()
+        tracked.keep(item)
         drop: NearDuplicateItem | None = None
         with self._errors:
-            drop = await self._check(tracked, snapshot)
+            drop = await self._check(tracked)
         verdict, tracked.is_left_out = tracked.verdict, drop is not None
-        tracked.page.note_copy(drop is not None and verdict is not None and verdict.kind != "same")
+        is_copy = drop is not None and verdict is not None and verdict.kind != "same"
+        resolve(tracked.page.is_copy, is_copy)
         if drop is not None:
             raise drop
-        item = snapshot.take()
-        if snapshot.is_changed and not self._has_warned:
+        item = tracked.take()
+        if tracked.is_changed and not self._has_warned:
             self._has_warned = True
             logger.warning(
                 "%s changed an item after it had yielded it. A copy with the values of before is "
                 "stored; further ones are not logged. Let it yield a copy of what it still uses",
-                self._tracker.callback_name(tracked.page),
+                self.tracker.callback_name(tracked.page),
             )
         with self._errors:
             self._write_fields(tracked, item)
         return item
 
-    async def _check(self, tracked: TrackedItem, snapshot: Snapshot) -> NearDuplicateItem | None:
+    async def _check(self, tracked: TrackedItem) -> NearDuplicateItem | None:
         """The exception that drops an item, if it is to be dropped."""
         verdict = Verdict("failed_open")
         with self._errors:
-            verdict = await self._decide(tracked, snapshot)
-        match, item = verdict.match, snapshot.take()
-        is_copy, is_unwanted = verdict.kind == "duplicate", self._settings.leaves_out(verdict)
+            verdict = await self._decide(tracked)
+        match, item = verdict.match, tracked.take()
+        is_copy, is_unwanted = verdict.kind == "duplicate", self.settings.leaves_out(verdict)
         # What equals a stored item in everything need not be kept.
-        is_left_out: bool | None = is_unwanted and not is_copy and verdict.is_equal
+        is_left_out = is_unwanted and not is_copy and verdict.is_equal
         if is_unwanted and not is_left_out:
             is_left_out = await self._leave_out(tracked.page, verdict, item)
-            if is_left_out is None:
-                # The new index decides.
-                return await self._check(tracked, snapshot)
         tracked.verdict = verdict
-        self._stats.count_verdict(tracked.page.url, verdict)
+        self.stats.count_verdict(tracked.page.url, verdict)
         self._repeats.see(tracked.page.url, verdict)
         if self.revisits is not None and verdict.status in {"new", "changed", "moved"}:
             self.revisits.note_change(tracked.page)
@@ -206,12 +272,12 @@ class Deduplicator:
         if not is_left_out:
             return None
         message = _message(verdict.kind, document, match)
-        return NearDuplicateItem(message, match, self._settings.log_level)
+        return NearDuplicateItem(message, match, self.settings.log_level)
 
-    async def _decide(self, tracked: TrackedItem, snapshot: Snapshot) -> Verdict:
-        self._unused.see(snapshot.item)
-        await self._tracker.until_counted(tracked.page)
-        draft = self._documents.draft(tracked.page, snapshot.take())
+    async def _decide(self, tracked: TrackedItem) -> Verdict:
+        self._unused.see(tracked.item)
+        await self.tracker.until_counted(tracked.page)
+        draft = self._documents.draft(tracked.page, tracked.take())
         if isinstance(draft, str):
             return Verdict("skipped", reason=draft)
         tracked.document = draft.document
@@ -224,7 +290,7 @@ class Deduplicator:
         with counted_as_load(self._crawler):
             verdict = await self._claims.claim(tracked, document)
         if verdict.status == "new" and document.key.startswith(UNIDENTIFIED):
-            self._stats.count("unidentified")
+            self.stats.count("unidentified")
         if document.reason is not None and verdict.kind == "unique":
             return replace(verdict, kind="skipped", reason=document.reason)
         return verdict
@@ -234,7 +300,7 @@ class Deduplicator:
 
         With "pass" it is stored, and has to be compared with what this visit has met.
         """
-        if page.read_in is None or self._settings.known != "drop":
+        if page.read_in is None or self.settings.known != "drop":
             return None
         document.downloaded_in = page.read_in
         with counted_as_load(self._crawler):
@@ -245,7 +311,7 @@ class Deduplicator:
         return met
 
     def _write_fields(self, tracked: TrackedItem, item: Any) -> None:
-        groups, changes = self._settings.group_field, self._settings.change_field
+        groups, changes = self.settings.group_field, self.settings.change_field
         document, verdict = tracked.document, tracked.verdict
         if groups and verdict and document and document.reason is None:
             groups.write(item, verdict.group)
@@ -258,30 +324,25 @@ class Deduplicator:
             signal, item=item, response=response, spider=spider, **more
         )
 
-    async def _leave_out(self, page: Page, verdict: Verdict, item: Any) -> bool | None:
-        """Note that an item is left out; whether it may be, as that is committed.
-
-        None if the index was replaced since the item was looked up.
-        """
-        is_copy, budget = verdict.kind == "duplicate", self._settings.quarantine
-        stays = is_copy and self._settings.on_duplicate == "report"
+    async def _leave_out(self, page: Page, verdict: Verdict, item: Any) -> bool:
+        """Note that an item is left out; whether it may be, as that is committed."""
+        is_copy, budget = verdict.kind == "duplicate", self.settings.quarantine
+        stays = is_copy and self.settings.on_duplicate == "report"
         left_out = LeftOut(verdict, "report" if stays else "drop" if is_copy else "same")
         with self._errors:
             try:
                 if budget and not stays:
                     left_out.item, left_out.item_type = pack(item, largest(budget))
                 await self._worker.leave_out(page.namespace, left_out)
-            except NotFound:
-                return None
             except TooLarge:
                 # It could not be restored, so it is stored.
-                self._stats.count("quarantine/too_large")
+                self.stats.count("quarantine/too_large")
                 if not is_copy:
                     return False
                 left_out = LeftOut(verdict, "report")
                 await self._worker.leave_out(page.namespace, left_out)
             return left_out.action != "report"
-        self._stats.count("quarantine/failed")
+        self.stats.count("quarantine/failed")
         return False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from shlex import quote
 from typing import Any
@@ -16,7 +16,6 @@ from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.asyncio import run_in_thread
 
-from scrapy_simhash.crawl.claims import Claims
 from scrapy_simhash.crawl.feeds import FeedCheck
 from scrapy_simhash.crawl.revisit import Revisits
 from scrapy_simhash.crawl.scrapy_internals import may_know_requests, replaces_feeds
@@ -96,7 +95,7 @@ class CrawlEnd:
     settings: Settings
     worker: Worker
     stats: CrawlStats
-    claims: Claims
+    open_count: Callable[[], int]
     feeds: FeedCheck
     revisits: Revisits | None
     reason: str = "finished"
@@ -120,7 +119,7 @@ class CrawlEnd:
         if self.revisits is not None:
             await self.revisits.close()
         await self.worker.flush()
-        self.stats.finish(self.worker.figures, self.claims.open_count())
+        self.stats.finish(self.worker.thread, self.open_count())
         self._log_result()
         self._warn_of_losses()
         self.feeds.log_missing()
@@ -135,7 +134,7 @@ class CrawlEnd:
 
     def _log_result(self) -> None:
         """What was dropped, what was kept although another item is similar, and what to call."""
-        stats, run = self.stats, self.worker.figures.run
+        stats, run = self.stats, self.worker.thread.run
         checked = stats.get("checked")
         if not checked and self.reason.startswith("simhash_"):
             return
@@ -172,7 +171,7 @@ class CrawlEnd:
     @property
     def _namespace(self) -> str:
         """The namespace of the spider, or the one that was used instead."""
-        used = self.worker.figures.sizes
+        used = self.worker.thread.sizes
         name = self.settings.namespace_of(self.crawler.spider)
         return name if name in used else next(iter(used), name)
 
@@ -183,7 +182,7 @@ class CrawlEnd:
                 "Items dropped as duplicates of items of a crawl that later crashed: %d. Those "
                 "originals may not be stored. To restore what was dropped: %s",
                 orphans,
-                self._command(f"restore --orphans --run {self.worker.figures.run}"),
+                self._command(f"restore --orphans --run {self.worker.thread.run}"),
             )
         changes = self.stats.below("changes/")
         known = changes.get("unchanged", 0) + changes.get("moved", 0)
@@ -235,7 +234,7 @@ class CrawlEnd:
             stats=self.stats.all(),
         )
         self._log_changes(absent or {})
-        run, sizes = self.worker.figures.run, self.worker.figures.sizes
+        run, sizes = self.worker.thread.run, self.worker.thread.sizes
         similar = self.stats.get("kept/other_facts") + self.stats.get("changes/changed")
         # A run without any page has nothing to report.
         if absent is not None and run is not None and sizes and (self.settings.report or similar):
@@ -266,7 +265,7 @@ class CrawlEnd:
         self.stats.set({f"changes/{status}": count for status, count in absent.items()})
         found = self.stats.below("changes/")
         if shown := changes_in_words(found):
-            run, namespace = self.worker.figures.run, quote(self._namespace)
+            run, namespace = self.worker.thread.run, quote(self._namespace)
             command = self._command(f"changes --run {run} --namespace {namespace}")
             logger.info("%s. To list them: %s", shown, command)
         if absent and (unidentified := self.stats.get("unidentified")):

@@ -17,7 +17,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from scrapy_simhash.crawl.scrapy_internals import closed_feed, feed_counts, feed_slots
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.worker import wait
+from scrapy_simhash.crawl.worker import resolve, wait
 from scrapy_simhash.durable import sync_file, sync_folders
 from scrapy_simhash.visible import shortened
 
@@ -131,8 +131,7 @@ class FeedCheck:
 
     def exporter_closed(self) -> None:
         """Handle the signal feed_exporter_closed: no more feeds will be stored."""
-        if not self._closed.done():
-            self._closed.set_result(None)
+        resolve(self._closed, None)
 
     async def problem(self, timeout: float) -> str | None:
         """Why the feeds may not have stored everything they wrote; None if they have.

@@ -165,7 +165,7 @@ class Revisits:
                 interval=_next_interval(cached),
                 checks=0 if cached else -(download.key[0] % (_TRUSTED + 1)),
                 never_fresh=False,
-                run=self.worker.figures.run or 0,
+                run=self.worker.thread.run or 0,
                 download=random_number(),
                 vary=_vary(request, response.headers),
                 cookies=_cookies(request),
@@ -176,7 +176,7 @@ class Revisits:
             del self._downloads[request]
         return response
 
-    def process_exception(self, request: Request) -> None:
+    def process_exception(self, request: Request, exception: Exception) -> None:
         """Note that a request has failed."""
         if self._without_validators(request) is not None:
             del self._downloads[request]
@@ -244,7 +244,7 @@ class Revisits:
             request.meta.get("cookiejar"),
             [request.headers.getlist(name) for name in _VARY],
         )
-        secret = self.worker.figures.secret or b""
+        secret = self.worker.thread.secret or b""
         return _hash(given, 16, secret[:64])
 
     # Callbacks and items

@@ -6,13 +6,11 @@ the crawl goes on.
 
 from __future__ import annotations
 
-import gzip
 import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,9 +35,6 @@ _WAITING_ITEM = 20_000
 
 #: Feeds that are overwritten by default.
 _OVERWRITTEN = ("s3:", "gs:", "ftp:", "ftps:")
-
-# The number of bytes that are decompressed at once.
-_PORTION = 1 << 20
 
 _lost: set[str] = set()
 
@@ -72,12 +67,8 @@ def is_whole(packed: bytes, encoding: bytes, body: bytes) -> bool:
     with suppress(Exception):  # whatever the libraries raise for a damaged body
         # Some servers send gzip without a Content-Encoding.
         if encoding in {b"gzip", b"x-gzip"} or packed.startswith(b"\x1f\x8b"):
-            # The trailer has the size, which is faster to check.
-            if int.from_bytes(packed[-4:], "little") != len(body):
-                with gzip.open(BytesIO(packed)) as file:
-                    while file.read(_PORTION):
-                        pass
-            return True
+            # The trailer has the size.
+            return int.from_bytes(packed[-4:], "little") == len(body)
         if encoding == b"br":
             stream = libraries.brotli.Decompressor()
             stream.process(packed)
@@ -121,23 +112,14 @@ def callback_name(response: Response | None, spider: Spider | None) -> str:
     if response is None:
         return "start() or an errback"
     with _or_lose("messages do not name callbacks"):
-        callback = _callback(response, spider)
+        callback: Any = response.request.callback if response.request is not None else None
+        while isinstance(callback, partial):
+            callback = callback.func
         if isinstance(spider, CrawlSpider) and callback == spider._callback:
             callback = spider._rules[response.meta["rule"]].callback
+        callback = callback or cast("Any", spider).parse
         return str(getattr(callback, "__qualname__", callback))
     return "a callback"
-
-
-def _callback(response: Response | None, spider: Spider | None) -> Any:
-    request = response.request if response is not None else None
-    callback = request.callback if request is not None else None
-    if callback is None and spider is not None:
-        callback = spider._parse
-    while isinstance(callback, partial):
-        callback = callback.func
-    if spider is not None and not isinstance(spider, CrawlSpider) and callback == spider._parse:
-        return getattr(spider, "parse", None)
-    return callback
 
 
 @contextmanager

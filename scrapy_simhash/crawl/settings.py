@@ -13,8 +13,7 @@ from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from scrapy_simhash.crawl import checks
-from scrapy_simhash.crawl.checks import Compare, Revisit
-from scrapy_simhash.crawl.fields import Fields, ItemField, irrelevant
+from scrapy_simhash.crawl.checks import Compare, Fields, ItemField, Revisit, irrelevant
 from scrapy_simhash.durable import sync_folders
 from scrapy_simhash.exceptions import IndexUnusable, SettingError
 from scrapy_simhash.index.rule import Rule
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from sqlalchemy.engine import URL
 
+    from scrapy_simhash.db.retries import Liveness
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.index.index import Index
     from scrapy_simhash.index.runs import Run
@@ -221,14 +221,17 @@ class Settings:
             return str(path.absolute())
         return shown_url(url)
 
-    def open_database(self) -> Database:
-        """The database of earlier crawls."""
+    def open_database(self, liveness: Liveness | None = None) -> Database:
+        """The database of earlier crawls; with `liveness` that of a crawl, in a folder it makes."""
         from scrapy_simhash.db.transactions import Database  # noqa: PLC0415
 
+        is_crawl = liveness is not None
         return Database(
-            self.locate_database(),
+            self.locate_database(make_folder=is_crawl),
             options=self.engine_options,
-            timeout=self.timeout,
+            # Its own error comes before the items of a crawl give up.
+            timeout=0.8 * self.timeout if is_crawl else self.timeout,
+            liveness=liveness,
             secret=self.secret,
         )
 

@@ -9,18 +9,29 @@ from __future__ import annotations
 
 import gc
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from hashlib import blake2b
+from typing import Any
 
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Headers
 
 from scrapy_simhash import native
-from scrapy_simhash.crawl.scrapy_internals import is_crawl, keep_old_feeds, refuse
+from scrapy_simhash.crawl.scrapy_internals import (
+    is_crawl,
+    keep_old_feeds,
+    refuse,
+    spider_arguments,
+)
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy
+from scrapy_simhash.crawl.thread import CrawlDatabase
 from scrapy_simhash.crawl.worker import Worker
+from scrapy_simhash.db.retries import Liveness
 from scrapy_simhash.db.values import check_name
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, SettingError
 from scrapy_simhash.visible import plural
@@ -54,6 +65,47 @@ def settings_of(crawler: Crawler) -> Settings:
     if not settings.enabled:
         raise NotConfigured("SIMHASH_ENABLED is False")
     return settings
+
+
+def database_of(crawler: Crawler, settings: Settings) -> Callable[[Liveness], CrawlDatabase]:
+    """What opens the database of a crawl; called while the crawler is starting."""
+    spider = crawler.spider
+    asked = getattr(spider, "simhash_reset", None)
+    return partial(
+        CrawlDatabase,
+        settings,
+        spider=spider.name if spider else "",
+        job=str(crawler.settings.get("JOBDIR") or ""),
+        arguments=_arguments_of(crawler),
+        reset=settings.reset if asked is None else asked in {True, "1", "True", "true"},
+    )
+
+
+def _arguments_of(crawler: Crawler) -> str:
+    """A hash of what a spider may follow, and in which language: its arguments, and limits.
+
+    Arguments are those given with -a, or to a runner: what else the spider has may be of one crawl,
+    such as its time.
+    """
+    spider, limits = crawler.spider, ("DEPTH_LIMIT", "URLLENGTH_LIMIT")
+    given, named = spider_arguments(crawler) or ((), {})
+    plain = {
+        "arguments": [_plain(one) for one in given],
+        **{f"-a {name}": _plain(named[name]) for name in sorted(named)},
+        "allowed_domains": sorted(getattr(spider, "allowed_domains", None) or ()),
+        **{name: crawler.settings.getint(name) for name in limits},
+    }
+    headers = Headers(crawler.settings.getdict("DEFAULT_REQUEST_HEADERS"))
+    plain["language"] = str(headers.get("Accept-Language"))
+    return blake2b(repr(plain).encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def _plain(value: Any) -> str:
+    """An argument as text; of one whose text may differ from process to process, its class."""
+    if isinstance(value, (list, tuple)):
+        return str([_plain(one) for one in value])
+    is_plain = value is None or isinstance(value, (str, int, float))
+    return repr(value) if is_plain else type(value).__name__
 
 
 @dataclass(eq=False)

@@ -7,21 +7,29 @@ import logging
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Literal, TypeGuard, TypeVar
 
 from scrapy.utils.asyncio import is_asyncio_available
+from sqlalchemy import func, select
 from sqlalchemy.exc import DataError, IntegrityError
 
-from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
+from scrapy_simhash.crawl.settings import DAY, Settings
+from scrapy_simhash.db import schema
+from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.retries import Liveness
-from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, NotFound
+from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, NamespaceGone
+from scrapy_simhash.index import upkeep
+from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.missing import find_missing
+from scrapy_simhash.index.queries import is_orphan
 from scrapy_simhash.index.recovery import HEARTBEAT
+from scrapy_simhash.index.runs import Run, is_complete
 
 logger = logging.getLogger(__name__)
 
@@ -36,18 +44,105 @@ _PROBE_PAUSE = 0.5
 #: Of one that refuses us: servers take many wrong passwords for an attack.
 _PROBE_PAUSE_UNUSABLE = 30.0
 
-#: The methods that are arguments of :meth:`Index.execute`, which does them in one transaction.
-_WRITES = frozenset({"claims", "confirm", "release", "left_out"})
+
+class CrawlDatabase:
+    """An open database with its run; `who` is for :meth:`Run.open`.
+
+    With `reset` each namespace is emptied when it is opened. Every method may raise
+    IndexUnavailable.
+    """
+
+    def __init__(self, settings: Settings, liveness: Liveness, *, reset: bool, **who: str) -> None:
+        self._settings, self._reset = settings, reset
+        self._indexes: dict[str, Index] = {}
+        self._database = database = settings.open_database(liveness)
+        try:
+            self.run = Run.open(database, **who, on_crash=settings.on_crash)
+        except BaseException:
+            database.close()
+            raise
+        self.secret = database.secret
+        #: Closes the database, but not the run.
+        self.close = database.close
+
+    def check_place(self) -> None:
+        """Raise IndexUnusable if the file is no longer where it was opened."""
+        if self._database.is_gone():
+            raise IndexUnusable("the file of the index was deleted or moved while the crawl runs")
+
+    def index(self, namespace: str) -> Index:
+        """The index of a namespace, opened on first use."""
+        if namespace not in self._indexes:
+            if self._reset:
+                with self._database.durable():
+                    upkeep.reset_namespace(self._database, namespace)
+            index = self._settings.open_index(self._database, namespace, self.run)
+            if self._settings.expire is not None:
+                before = self._database.now() - self._settings.expire * DAY
+                upkeep.expire(index, before)
+            self._indexes[namespace] = index
+        return self._indexes[namespace]
+
+    def size(self, name: str) -> int:
+        """How many claims a namespace has; it is neither created nor reset."""
+        row = schema.namespaces.c
+        number = select(row.id).where(row.name == name)
+        exists = self._database.read(lambda connection: connection.scalar(number)) is not None
+        return len(self.index(name)) if exists and not self._reset else 0
+
+    def probe(self) -> None:
+        """Write where the crawl writes; returns when that is possible."""
+        # First: the database may not know this run any more.
+        self.run.send_heartbeat()
+        self.run.recovery.look()
+        for index in self._indexes.values():
+            # Raised after a reset by somebody else; the index handles that when it is used.
+            with suppress(NamespaceGone):
+                self._database.transact(partial(lock, namespace=index.id))
+
+    def sizes(self) -> dict[str, int]:
+        """How many claims the namespaces of this crawl have."""
+        return {namespace: len(index) for namespace, index in self._indexes.items()}
+
+    def counts(self) -> Counter[str]:
+        """What this run has done, by the name of a stat."""
+        counts = Counter[str]()
+        for index in self._indexes.values():
+            counts.update(index.lookup.counts)
+        row = schema.sightings.c
+        # Those that were only reported are stored.
+        orphans = (row.run == self.run.id, row.action.in_(("drop", "same")), is_orphan())
+        count = select(func.count()).select_from(schema.sightings).where(*orphans)
+        counts["orphans"] = self._database.read(lambda connection: connection.scalar(count)) or 0
+        counts["claims/recovered"] = self.run.recovery.claims
+        return counts
+
+    def close_run(self, *, settled: bool, gone: Collection[int] = (), **more: Any) -> Counter[str]:
+        """Close the run, and find what is missing or gone; returns how many of each.
+
+        `gone` has the hashes of the identity keys of pages that the site says are gone; the rest is
+        for :meth:`Run.close`.
+        """
+        run = self.run
+        run.close(settled=settled, **more)
+        absent = Counter[str]()
+        # The run is closed. What fails now is found out by a later one.
+        with suppress(IndexUnavailable):
+            if settled:
+                is_whole = self._database.read(partial(is_complete, run=run.id))
+                for index in self._indexes.values():
+                    absent += find_missing(index, run, set(gone), everything=is_whole)
+        return absent
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A request to the index of a namespace: a method, its argument, and where the answer goes.
+    """A request to a namespace: an argument of :meth:`Index.execute`, and where the answer goes.
 
-    Outcomes have no answer: a future for each would be slow.
+    "size" asks how many claims it has. Outcomes have no answer: a future for each would be slow.
     """
 
-    method: Literal["claims", "confirm", "release", "left_out", "meet", "size"]
+    method: Literal["claims", "confirm", "release", "left_out", "size"]
     namespace: str
     argument: Any = None
     answer: Future[Any] | None = field(default_factory=Future)
@@ -67,15 +162,21 @@ class DatabaseThread:
     def __init__(
         self,
         connect: Callable[[Liveness], CrawlDatabase],
-        figures: Figures,
         note: Callable[[IndexUnavailable | None], None],
     ) -> None:
-        self._connect, self._figures, self._note = connect, figures, note
+        self._connect, self._note = connect, note
         self._tasks: SimpleQueue[tuple[Callable[[], Any], Callable[[Any], None]]] = SimpleQueue()
         self._database: CrawlDatabase | None = None
         self._error: IndexUnavailable | None = None
         self._is_untidy = self._has_beaten = self._is_over = self._has_failed = False
         self.is_started = False
+        #: What has been done, and what is known of the database; any thread may read it.
+        self.batches, self.seconds, self.seconds_max = 0, 0.0, 0.0
+        self.run: int | None = None
+        self.secret: bytes | None = None
+        self.sizes: Mapping[str, int] = {}
+        self.counts: Mapping[str, int] = {}
+        self.liveness = Liveness()
 
     def put(self, work: Callable[[], T], done: Callable[[T | IndexUnavailable], None]) -> None:
         """Run a function in the thread; `done` gets its result, or an error, on the event loop."""
@@ -140,10 +241,10 @@ class DatabaseThread:
         self._beat(is_quiet=before is not None)
         answers = [self._error] * len(jobs) if self._error else self._do(jobs)
         if self._error is None:
-            seconds, figures = time.monotonic() - started, self._figures
-            figures.batches += 1
-            figures.seconds += seconds
-            figures.seconds_max = max(figures.seconds_max, seconds)
+            seconds = time.monotonic() - started
+            self.batches += 1
+            self.seconds += seconds
+            self.seconds_max = max(self.seconds_max, seconds)
             self._is_untidy = self._has_beaten = True
         return answers
 
@@ -158,58 +259,30 @@ class DatabaseThread:
         return answers
 
     def _execute(self, jobs: Sequence[Job]) -> list[Any]:
-        """Do jobs; claims and what else is written in one transaction.
-
-        Each look-up fails by itself: what is committed then has been answered.
-        """
+        """Do jobs in one transaction."""
         database, namespace = self._open(), jobs[0].namespace
         if jobs[0].method == "size":
-            return [database.size(namespace)] + (self._do(jobs[1:]) if jobs[1:] else [])
-        index = database.index(namespace)
-        written: defaultdict[str, list[Any]] = defaultdict(list)
-        gone = dict[int, NotFound]()
+            # It comes first, and the crawl waits for it.
+            return [database.size(namespace)]
+        given: defaultdict[str, list[Any]] = defaultdict(list)
         for job in jobs:
-            # Numbers of rows are valid in one file only.
-            if database.is_outdated(job.argument):
-                gone[id(job)] = NotFound("the index was replaced since the item was looked up")
-            elif job.method in _WRITES:
-                written[job.method].append(job.argument)
-        verdicts = iter(index.execute(**written) if written else ())
-        self._figures.liveness.note()
-        met = self._look([job for job in jobs if job.method == "meet"], index.meet)
-        answers = {"claims": verdicts, "meet": met}
-        return [
-            next(answers[job.method]) if job.method in answers else gone.get(id(job))
-            for job in jobs
-        ]
-
-    def _look(
-        self, jobs: Sequence[Job], look: Callable[[list[Any]], Sequence[Any]]
-    ) -> Iterator[Any]:
-        """The answers to look-ups, which are made together."""
-        if not jobs:
-            return iter(())
-        try:
-            return iter(look([job.argument for job in jobs]))
-        except Exception as error:  # noqa: BLE001 - as above
-            if self._is_away(error) or len(jobs) == 1:
-                return repeat(error)
-        return chain.from_iterable(self._look([job], look) for job in jobs)
+            given[job.method].append(job.argument)
+        verdicts = iter(database.index(namespace).execute(**given))
+        self.liveness.note()
+        return [next(verdicts) if job.method == "claims" else None for job in jobs]
 
     def _open(self) -> CrawlDatabase:
-        """The database; opened again if its file is no longer where it was."""
-        figures = self._figures
+        """The database, opened on first use."""
         if self._database is None:
             try:
-                self._database = self._connect(figures.liveness)
+                self._database = self._connect(self.liveness)
             except (IndexUnavailable, IndexMismatch):
                 raise
             except Exception as error:  # noqa: BLE001 - such as a missing driver, a wrong option
                 raise IndexUnusable(f"the database can't be opened: {error}") from None
-            figures.secret = self._database.secret
-        elif self._database.is_gone():
-            self._database.reopen()
-        figures.run = self._database.run.id
+            self.secret = self._database.secret
+            self.run = self._database.run.id
+        self._database.check_place()
         return self._database
 
     def _is_away(self, error: Exception) -> bool:
@@ -217,7 +290,7 @@ class DatabaseThread:
         if is_outage(error):
             self._error = error
             return True
-        self._figures.liveness.note()
+        self.liveness.note()
         return False
 
     @contextmanager
@@ -248,7 +321,7 @@ class DatabaseThread:
             self._beat()
         if self._database is not None:
             with suppress(Exception):
-                self._database.count(self._figures)
+                self.sizes, self.counts = self._database.sizes(), self._database.counts()
 
     def close(
         self, given: Mapping[str, Any], unwritten: Mapping[str, Sized]

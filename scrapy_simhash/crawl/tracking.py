@@ -1,18 +1,23 @@
-"""Which page an item belongs to, whether the page has others, and how the item ends."""
+"""Which page an item belongs to, whether the page has others, what it held, and how it ends."""
 
 from __future__ import annotations
 
+import copy
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import partial
+from datetime import date, datetime
+from decimal import Decimal
+from functools import lru_cache, partial
+from operator import is_
 from types import coroutine
 from typing import Any
 from weakref import ref
 
+from itemadapter import ItemAdapter
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Response
@@ -20,7 +25,7 @@ from scrapy.http import Response
 from scrapy_simhash.crawl.checks import COMPARE, Compare, one_of, optional
 from scrapy_simhash.crawl.scrapy_internals import callback_name, release_tree
 from scrapy_simhash.crawl.settings import Settings
-from scrapy_simhash.crawl.worker import wait
+from scrapy_simhash.crawl.worker import resolve, wait
 from scrapy_simhash.db.pages import StoredPage
 from scrapy_simhash.db.values import check_name
 from scrapy_simhash.index.verdict import Document, Verdict, random_number
@@ -38,6 +43,16 @@ _IDLE_TURNS = 10
 STALLED = 120.0
 
 _END = object()
+
+_check_compare = optional(one_of(*COMPARE))
+
+#: Types whose values can't be changed.
+_PLAIN = frozenset({str, int, float, bool, type(None), bytes, datetime, date, Decimal})
+
+#: How many containers inside each other are copied.
+_DEEPEST = 64
+
+_is_item_class: Callable[[type], bool] = lru_cache(maxsize=1024)(ItemAdapter.is_item_class)
 
 
 @dataclass(slots=True, eq=False)
@@ -85,16 +100,6 @@ class Page:
         """Whether its callback has yielded one item, and nobody knows whether others come."""
         return self.items == 1 and not self.has_one_item
 
-    def note(self, *, is_only: bool) -> None:
-        """Note what is known about its first item, which goes on at once."""
-        if not self.is_only.done():
-            self.is_only.set_result(is_only)
-
-    def note_copy(self, is_copy: bool) -> None:
-        """Note what became of its first item."""
-        if not self.is_copy.done():
-            self.is_copy.set_result(is_copy)
-
 
 def page_key(crawler: Crawler, request: Request) -> str:
     """The key by which later visits know the page of a request."""
@@ -106,15 +111,42 @@ def page_key(crawler: Crawler, request: Request) -> str:
 
 @dataclass(slots=True, eq=False)
 class TrackedItem:
-    """An item from its first pipeline to its outcome."""
+    """An item from its first pipeline to its outcome.
+
+    It keeps what the item held: the callback may change it while it waits.
+    """
 
     page: Page
+    item: Any = None
+    #: Whether the item was changed meanwhile.
+    is_changed: bool = False
     document: Document | None = None
     verdict: Verdict | None = None
     #: Whether it is dropped by the verdict.
     is_left_out: bool = False
     #: Whether the item is stored, for in-flight duplicates that wait.
     outcome: Future[bool] = field(default_factory=Future)
+    _copy: Any = None
+
+    def keep(self, item: Any) -> None:
+        """Keep an item as it is now, as it comes to its check."""
+        self.item = self._copy = item
+        self.is_changed = False
+        try:
+            copied = _copied(item, {}, _DEEPEST)
+            if type(item) is dict or _is_same(item, copied, set()):
+                self._copy = copied
+        except Exception:  # noqa: BLE001, S110 - item classes are users' code
+            pass
+
+    def take(self) -> Any:
+        """The very item; if it was changed, a copy with the values that it had."""
+        if not self.is_changed:
+            try:
+                self.is_changed = not _is_same(self.item, self._copy, set())
+            except Exception:  # noqa: BLE001 - as above
+                self.is_changed = True
+        return self._copy if self.is_changed else self.item
 
 
 # The item whose pipelines run in this task, and the handlers of the signals that end it.
@@ -159,7 +191,7 @@ class Tracker:
         try:
             check_name(namespace)
             name = "simhash_compare"
-            optional(one_of(*COMPARE))(compare)
+            compare = _check_compare(compare)
         except ValueError as error:
             logger.error(  # noqa: TRY400 - the message is complete
                 'meta["%s"] of %s: %s. Its items are stored unchecked',
@@ -173,7 +205,7 @@ class Tracker:
         page = Page(namespace, source, key, random_number(), compare, is_left_alone)
         self._pages[number] = page
         if self._waiting and self.callback_name(page) in self._waiting:
-            page.note(is_only=False)
+            resolve(page.is_only, False)
         return page
 
     async def follow(self, page: Page, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -185,13 +217,13 @@ class Tracker:
                 if output is _END:
                     return
                 page.idle = 0
-                if is_item(output):
+                if output is not None and not isinstance(output, Request):
                     page.items += 1
                     if page.items > 1:
-                        page.note(is_only=False)
+                        resolve(page.is_only, False)
                 yield output
         finally:
-            page.note(is_only=page.items == 1)
+            resolve(page.is_only, page.items == 1)
             if not page.has_one_item and (page.compare or self.settings.compare) != "page":
                 release_tree(page.response)
 
@@ -202,7 +234,7 @@ class Tracker:
         """
         if page.items != 1 or page.is_only.done():
             return
-        page.note(is_only=False)
+        resolve(page.is_only, False)
         if (name := self.callback_name(page)) not in self._waiting:
             self._waiting.add(name)
             logger.info(
@@ -266,7 +298,7 @@ class Tracker:
             self.settle(tracked, stored)
             tracked.outcome.set_result(stored)
             # Unless it has been checked: an earlier pipeline may have dropped it.
-            tracked.page.note_copy(False)
+            resolve(tracked.page.is_copy, False)
 
     def _namespace(self) -> str:
         return self.settings.namespace_of(self.crawler.spider)
@@ -274,11 +306,6 @@ class Tracker:
     def callback_name(self, page: Page) -> str:
         """The name of what yielded the items of a page."""
         return callback_name(page.response, self.crawler.spider)
-
-
-def is_item(output: Any) -> bool:
-    """Whether Scrapy takes what a callback yields for an item."""
-    return output is not None and not isinstance(output, Request)
 
 
 @coroutine
@@ -297,3 +324,72 @@ def _watched(awaitable: Awaitable[Any], note_wait: Callable[[], None]) -> Genera
                 awaited = step.send(result)
     except StopIteration as stop:
         return stop.value
+
+
+def _copied(value: Any, known: dict[int, Any], depth: int) -> Any:
+    """A container with its containers copied; any other value as it is.
+
+    `known` are the copies that were made, by the ids of the originals.
+    """
+    if id(value) in known:
+        return known[id(value)]
+    parts = _parts(value) if depth else None
+    if parts is None:
+        return value
+    if isinstance(value, tuple):
+        changed = [_copied(one, known, depth - 1) for one in value]
+        is_new = any(one is not old for one, old in zip(changed, value, strict=True))
+        return tuple.__new__(type(value), changed) if is_new else value
+    copied = value.copy() if type(value) in {dict, list, set} else copy.copy(value)
+    if copied is value or type(copied) is not type(value):
+        return value
+    known[id(value)] = copied
+    if isinstance(value, list) and _PLAIN.issuperset(map(type, value)):
+        return copied  # faster; lists of hundreds of links are common
+    replace: Any = object.__setattr__  # of frozen classes as well
+    if isinstance(value, (dict, list)):
+        replace = dict.__setitem__ if isinstance(value, dict) else list.__setitem__
+    for place, one in parts:
+        if type(one) not in _PLAIN:
+            replace(copied, place, _copied(one, known, depth - 1))
+    return copied
+
+
+def _is_same(value: Any, copied: Any, known: set[int]) -> bool:
+    """Whether a value holds what its copy holds: the same objects, in equal containers."""
+    if value is copied:
+        return True
+    if type(value) is not type(copied):
+        return False
+    if type(value) in _PLAIN or isinstance(value, set):
+        return bool(value == copied)
+    if id(copied) in known:
+        return True
+    known.add(id(copied))
+    if isinstance(value, list) and len(value) == len(copied) and all(map(is_, value, copied)):
+        return True
+    parts, old_parts = _parts(value), _parts(copied)
+    if parts is None or old_parts is None or len(parts) != len(old_parts):
+        return False
+    for (place, one), (old_place, old) in zip(parts, old_parts, strict=True):
+        if place is not old_place and place != old_place:
+            return False
+        if one is not old and not _is_same(one, old, known):
+            return False
+    return True
+
+
+def _parts(value: Any) -> Collection[tuple[Any, Any]] | None:
+    """What a container holds, and where; None for any other value."""
+    if isinstance(value, dict):
+        return dict.items(value)
+    if isinstance(value, (list, tuple)):
+        return [*enumerate(value)]
+    if isinstance(value, set):
+        return ()
+    if not _is_item_class(type(value)):
+        return None
+    state: Any = object.__getstate__(value)
+    # Those with slots have a tuple.
+    parts = state if isinstance(state, tuple) else (state,)
+    return [pair for attributes in parts if attributes for pair in attributes.items()]

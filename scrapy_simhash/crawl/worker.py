@@ -19,8 +19,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_simhash.crawl.connection import CrawlDatabase, Figures
-from scrapy_simhash.crawl.thread import DatabaseThread, Job, is_outage
+from scrapy_simhash.crawl.thread import CrawlDatabase, DatabaseThread, Job, is_outage
 from scrapy_simhash.db.retries import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import BATCH
@@ -54,8 +53,7 @@ class Worker:
     """
 
     def __init__(self, connect: Callable[[Liveness], CrawlDatabase], timeout: float) -> None:
-        self.figures = Figures()
-        self._thread = DatabaseThread(connect, self.figures, self._note)
+        self.thread = DatabaseThread(connect, self._note)
         self._timeout = timeout
         #: The jobs that wait, by namespace, and how many of them somebody waits for.
         self._waiting: defaultdict[str, deque[Job]] = defaultdict(deque)
@@ -71,8 +69,7 @@ class Worker:
         #: The next turn of the thread, when it is, and how long its jobs are gathered.
         self._turn: Any = None
         self._turn_at = self._gathered = 0.0
-        #: What is left for the end: while the database does not show that it works, and at most.
-        self._left, self._at_most, self._is_closed = timeout, _END_TIMEOUTS * timeout, False
+        self._is_closed = False
 
     # Requests
 
@@ -82,17 +79,17 @@ class Worker:
 
     def secret(self) -> bytes:
         """The secret of the database, which must be open."""
-        if self.figures.secret is None:
+        if self.thread.secret is None:
             raise self.refusal or IndexUnavailable("it has not been opened yet")
-        return self.figures.secret
+        return self.thread.secret
 
     async def claim(self, namespace: str, document: Document) -> Verdict:
         """The verdict on a document. After an error, a claim that comes later is released."""
         return cast("Verdict", await self._answer(Job("claims", namespace, document)))
 
     async def meet(self, namespace: str, document: Document) -> Verdict | None:
-        """The verdict on a document, if it is unchanged; see :meth:`Index.meet`."""
-        return cast("Verdict | None", await self._answer(Job("meet", namespace, document)))
+        """The same of a page that was not modified; None if it has to be compared with its text."""
+        return cast("Verdict | None", await self._answer(Job("claims", namespace, document)))
 
     async def leave_out(self, namespace: str, item: LeftOut) -> None:
         """Note that an item is left out; returns when that is committed."""
@@ -110,16 +107,12 @@ class Worker:
     async def flush(self) -> None:
         """Do all jobs so far, and count the claims.
 
-        Waits half of the timeout for a database that does not show that it works, and :meth:`close`
-        the rest; for one that is busy with others, up to ten times as long.
+        This and :meth:`close` each wait half of the timeout for a database that does not show that
+        it works; for one that is busy with others, up to ten times as long.
         """
-        started = time.monotonic()
         # close() reports what is wrong with the database.
         with suppress(TimeoutError):
-            await self._finish(self._thread.count, self._timeout / 2, self._at_most / 2)
-        spent = time.monotonic() - started
-        self._left -= min(spent, self._timeout / 2)
-        self._at_most -= spent
+            await self._finish(self.thread.count)
 
     async def close(self, **given: Any) -> Counter[str] | None:
         """Do all jobs so far, close the run and the database; waits as :meth:`flush` says.
@@ -131,11 +124,10 @@ class Worker:
             return None
         # The last attempt to write the outcomes.
         self._is_closed, self._error, started = True, None, time.monotonic()
-        work = partial(self._thread.close, given, self._waiting)
         try:
-            return await self._finish(work, self._left, self._at_most)
+            return await self._finish(partial(self.thread.close, given, self._waiting))
         except TimeoutError:
-            self._thread.abandon()
+            self.thread.abandon()
             logger.error(  # noqa: TRY400 - the traceback is of no use
                 "The index did not close within %.1f s. This run counts as crashed: the next one "
                 "releases its claims",
@@ -161,14 +153,21 @@ class Worker:
             # Nobody waits for it any more.
             answer.cancel()
 
-    async def _finish(self, work: Callable[[], T], timeout: float, at_most: float) -> T | None:
+    async def _finish(self, work: Callable[[], T]) -> T | None:
         """Have the thread do something when all jobs are done; None if it was never started."""
-        if not (self._thread.is_started or self._waiting):
+        if not (self.thread.is_started or self._waiting):
             return None
         answer: Future[T] = Future()
         self._last.append((work, answer))
         self._plan()
-        return await _wait_while_alive(answer, timeout, self.figures.liveness, at_most)
+        ends = time.monotonic() + _END_TIMEOUTS / 2 * self._timeout
+        alive, left = time.monotonic(), self._timeout / 2
+        while left > 0 and not answer.done():
+            with suppress(TimeoutError):
+                await wait(answer, left)
+            alive = max(alive, self.thread.liveness.last)
+            left = min(alive + self._timeout / 2, ends) - time.monotonic()
+        return await wait(answer, 0)
 
     # Turns of the thread
 
@@ -179,7 +178,7 @@ class Worker:
 
     def _pause(self) -> float | None:
         """Seconds until the next turn; None if there is nothing to do."""
-        if self._last or self._asked >= BATCH or (self._asked and self.figures.run is None):
+        if self._last or self._asked >= BATCH or (self._asked and self.thread.run is None):
             return 0.0
         if self._asked:
             # A thread that sleeps costs nothing; waking it for each job would.
@@ -205,13 +204,13 @@ class Worker:
         # Outcomes wait for a database that is away.
         if self._error is None and (jobs := self._next_jobs()):
             self._doing = jobs
-            self._thread.put(partial(self._thread.do, jobs), self._done)
+            self.thread.put(partial(self.thread.do, jobs), self._done)
             if not self._is_watched:
                 self._watch(self._timeout)
         elif self._last:
             work, answer = self._last.popleft()
             self._doing = []
-            self._thread.put(work, partial(self._finished, answer))
+            self.thread.put(work, partial(self._finished, answer))
 
     def _next_jobs(self) -> list[Job]:
         """Jobs of one namespace, for one transaction."""
@@ -237,7 +236,7 @@ class Worker:
             return
         if now - expected > _BLOCKED_SECONDS:
             self._since = now  # it was the event loop that did not answer
-        ends = max(self._since, self.figures.liveness.last) + self._timeout
+        ends = max(self._since, self.thread.liveness.last) + self._timeout
         if now < ends:
             self._watch(ends - now)
         else:
@@ -256,15 +255,14 @@ class Worker:
             if job.answer is None:
                 continue
             if not job.answer.done():
-                _resolve(job.answer, answer)
+                resolve(job.answer, answer)
             elif job.method == "claims" and isinstance(answer, Verdict):
                 self.release(job.namespace, answer)
         self._note(next(filter(is_outage, answers), None))
 
     def _finished(self, answer: Future[Any], result: object) -> None:
         self._doing = None
-        if not answer.done():
-            answer.set_result(None if isinstance(result, IndexUnavailable) else result)
+        resolve(answer, None if isinstance(result, IndexUnavailable) else result)
         self._plan()
 
     def _note(self, error: IndexUnavailable | None) -> None:
@@ -283,8 +281,8 @@ class Worker:
             if job.is_outcome:
                 self._waiting[job.namespace].append(job)
         for job in (*doing, *waiting):
-            if job.answer is not None and not job.answer.done():
-                _resolve(job.answer, _again(error))
+            if job.answer is not None:
+                resolve(job.answer, _again(error))
 
 
 def _again(error: IndexUnavailable) -> IndexUnavailable:
@@ -294,7 +292,10 @@ def _again(error: IndexUnavailable) -> IndexUnavailable:
     return again
 
 
-def _resolve(future: Future[Any], answer: object) -> None:
+def resolve(future: Future[Any], answer: object) -> None:
+    """Give a future its result or error, unless it has one or nobody waits any more."""
+    if future.done():
+        return
     if isinstance(answer, Exception):
         future.set_exception(answer)
     else:
@@ -322,22 +323,4 @@ async def wait(future: Future[T], timeout: float | None = None) -> T:
                 timer.cancel()
     if not future.done():
         raise TimeoutError
-    return future.result()
-
-
-async def _wait_while_alive(
-    future: Future[T], timeout: float, liveness: Liveness, at_most: float
-) -> T:
-    """The result of a future, as long as the database shows within each timeout that it works.
-
-    Raises TimeoutError after `timeout` seconds without that, or after `at_most` seconds.
-    """
-    started = time.monotonic()
-    while not future.done():
-        alive = max(started, liveness.last)
-        left = min(alive + timeout, started + at_most) - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        with suppress(TimeoutError):
-            await wait(future, left)
     return future.result()

@@ -221,7 +221,7 @@ async def test_the_copy_of_an_item_that_ends_without_a_signal_takes_its_place(
     settings, more, monkeypatch
 ):
     # Long enough for a busy machine; without it all ends well at last.
-    monkeypatch.setattr("scrapy_simhash.crawl.claims.STALLED", 10.0)
+    monkeypatch.setattr("scrapy_simhash.crawl.deduplicator.STALLED", 10.0)
     with serve({"/a": article(1), "/b": article(1)}) as site:
         done = await crawl(PageSpider, settings | more, [f"{site}/a", f"{site}/b"])
     assert done.urls == ["/b"]

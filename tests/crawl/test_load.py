@@ -7,7 +7,7 @@ from loopback import PageSpider, article, crawl, serve
 from scrapy import signals
 from scrapy.utils.defer import deferred_f_from_coro_f
 
-from scrapy_simhash.crawl.claims import Claims
+from scrapy_simhash.crawl.deduplicator import Claims
 
 
 class Titles(PageSpider):

@@ -95,12 +95,16 @@ async def test_what_was_not_modified_is_not_downloaded(site, conditional, known,
 
 @deferred_f_from_coro_f
 async def test_a_look_up_that_fails_harms_no_item(site, conditional, monkeypatch):
-    def fails(self, documents):
-        raise ValueError("a damaged row")
+    execute = Index.execute
+
+    def fails(self, claims=(), **more):
+        if any(document.downloaded_in for document in claims):
+            raise ValueError("a damaged row")
+        return execute(self, claims, **more)
 
     await visit(site, conditional)
     site.change("/b", text="another text")
-    monkeypatch.setattr(Index, "meet", fails)
+    monkeypatch.setattr(Index, "execute", fails)
     assert {"/b"} <= {*(await visit(site, conditional)).urls}
 
 

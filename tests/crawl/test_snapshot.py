@@ -12,7 +12,13 @@ from item_kinds import kinds_of
 from itemadapter import ItemAdapter
 from zyte_common_items import Article
 
-from scrapy_simhash.crawl.snapshot import Snapshot
+from scrapy_simhash.crawl.tracking import Page, TrackedItem
+
+
+def kept(item):
+    tracked = TrackedItem(Page("n"))
+    tracked.keep(item)
+    return tracked
 
 
 @dataclasses.dataclass
@@ -57,7 +63,7 @@ VALUES = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_changed_item_has_a_copy_with_what_it_held(kind, make, change):
     item = kind(name="one", parts=make())
-    snapshot = Snapshot(item)
+    snapshot = kept(item)
     assert snapshot.take() is item
     change(ItemAdapter(item)["parts"])
     copied = snapshot.take()
@@ -70,7 +76,7 @@ def test_a_changed_item_has_a_copy_with_what_it_held(kind, make, change):
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not Frozen])
 def test_a_field_that_is_set_is_a_change_unless_its_value_is_equal(kind):
     item = kind(name="one", parts=1000)
-    snapshot = Snapshot(item)
+    snapshot = kept(item)
     ItemAdapter(item)["parts"] = int("1000")
     assert snapshot.take() is item
     ItemAdapter(item)["parts"] = 1001
@@ -118,6 +124,6 @@ for _ in range(5000):
     ids=lambda item: type(item).__name__,
 )
 def test_whatever_an_item_is_it_is_the_same_while_nobody_changes_it(item):
-    snapshot = Snapshot(item)
+    snapshot = kept(item)
     assert snapshot.take() is item
     assert not snapshot.is_changed

@@ -22,8 +22,8 @@ from sqlalchemy import Engine, event
 from sqlalchemy.engine import URL
 from torture.rows import Row
 
-from scrapy_simhash.crawl.connection import CrawlDatabase
 from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.crawl.thread import CrawlDatabase
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import secret_of
@@ -72,7 +72,7 @@ class Writer:
         await self._worker.flush()
         closed = await self._worker.close(settled=True, reason="finished")
         self._outcome.unclosed += closed is None
-        self._outcome.waited += self._worker.figures.liveness.waited
+        self._outcome.waited += self._worker.thread.liveness.waited
 
     async def _item(self, group: int, shared: Document) -> None:
         async with self._slots:
