@@ -115,8 +115,7 @@ def read_item(
         markup: returns the text of a value in HTML; None if the text is that of the page.
         is_alone: whether its page has no other item.
         since: the start of the crawl in epoch seconds.
-        now: the end of the download likewise. Values between both, give or take a minute, tell
-            when something was fetched.
+        now: the end of the download likewise; times about between both tell when it was fetched.
         secret: up to 64 bytes that key the hashes of facts and the digest.
 
     Raises:

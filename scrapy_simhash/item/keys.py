@@ -14,6 +14,11 @@ _TRACKING = re.compile(TRACKING, re.IGNORECASE)
 UNIDENTIFIED = "item:"
 
 
+def is_tracking(part: str) -> bool:
+    """Whether a part of a query, or a place on a page, is a tracking parameter or a session id."""
+    return _TRACKING.match(part) is not None
+
+
 def untracked(url: str) -> str:
     """A URL without tracking parameters and session ids.
 
@@ -23,7 +28,7 @@ def untracked(url: str) -> str:
     address, _, rest = url.partition("?")
     query, mark, place = rest.partition("#")
     parts = query.split("&")
-    kept = [part for part in parts if not _TRACKING.match(part)]
+    kept = [part for part in parts if not is_tracking(part)]
     if len(kept) == len(parts):
         return url
     return f"{address}{'?' if kept else ''}{'&'.join(kept)}{mark}{place}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote, urljoin, urlsplit
 
-from scrapy_simhash.item.keys import TRACKING
+from scrapy_simhash.item.keys import TRACKING, is_tracking
 from scrapy_simhash.item.names import Name, is_inside, name_of
 
 _URL = re.compile(r"(?:https?|ftp)://\S++|//[\w-]++(?:\.[\w-]++)++\S*+", re.IGNORECASE)
@@ -140,7 +140,8 @@ def own_url(
 def _is_whole_page(url: str, page_url: str) -> bool:
     """Whether a URL is that of the page, and leads to no place on it that the other does not."""
     place = url.partition("#")[2]
-    return is_page_url(url, page_url) and (not place or place == page_url.partition("#")[2])
+    is_none = not place or is_tracking(place) or place == page_url.partition("#")[2]
+    return bool(is_none) and is_page_url(url, page_url)
 
 
 def alone(value: Any) -> Any:

@@ -45,7 +45,7 @@ class Tagged(PageSpider):
 
 
 @deferred_f_from_coro_f
-async def test_a_place_on_a_page_with_one_item_is_no_key(settings, urls):
+async def test_a_campaign_behind_the_url_of_a_page_is_no_place_on_it(settings, urls):
     given = settings | {"SIMHASH_KNOWN": "drop", "SIMHASH_KEY": "url"}
     for campaign, price, status in (("a", 10, "new"), ("b", 9, "changed"), ("c", 10, "changed")):
         visit = type("Visit", (Tagged,), {"campaign": campaign, "price": price})
