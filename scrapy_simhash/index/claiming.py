@@ -15,7 +15,7 @@ from scrapy_simhash.db.engine import LARGEST_ROW
 from scrapy_simhash.db.lock import Sizes, first_number, lock
 from scrapy_simhash.db.statements import insert_rows
 from scrapy_simhash.db.values import State, storable
-from scrapy_simhash.exceptions import IndexUnavailable, NotFound
+from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
@@ -98,15 +98,9 @@ class Work:
 
     def do(self) -> list[Any]:
         """Do it; returns the verdicts on the documents to be claimed."""
-        try:
-            is_asked = not all(self._reasons)
-            decided = self._decide(self._database.read) if is_asked else None
-            verdicts = self._run.transact(partial(self._execute, decided))
-        except TooLarge as error:
-            if self._claims or self._left_out:
-                raise
-            # Outcomes are small: it must be something else, and they must not be lost.
-            raise IndexUnavailable(str(error)) from error.__cause__
+        is_asked = not all(self._reasons)
+        decided = self._decide(self._database.read) if is_asked else None
+        verdicts = self._run.transact(partial(self._execute, decided))
         counts = self._lookup.counts
         counts["quarantine/pushed_out"] += self._evicted["items"]
         counts["quarantine/orphans_pushed_out"] += self._evicted["orphans"]

@@ -286,14 +286,6 @@ class Index:
             self._open()
             return work(self.run, self.lookup, self._budgets).do()
 
-    def meet(self, documents: Sequence[Document]) -> list[Verdict | None]:
-        """Claim documents of pages that were not modified since a run downloaded them.
-
-        Returns the verdict on each that is unchanged, with "drop"; None for what has to be compared
-        with its text. Raises as :meth:`execute` does.
-        """
-        return [*self.execute(documents)]
-
 
 def _find_or_make(
     database: Database, columns: Mapping[str, Any], connection: Connection

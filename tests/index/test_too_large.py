@@ -9,7 +9,6 @@ from sqlalchemy import func, select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.verdict import LeftOut
 from scrapy_simhash.text.packed import TooLarge
@@ -57,24 +56,3 @@ def test_items_that_are_too_large_one_by_one_or_together_are_refused(
         with pytest.raises(TooLarge):
             index.execute(left_out=copies[2:])
         assert items_of(db) == 2
-
-
-@pytest.mark.parametrize("engine", ["sqlite"])
-def test_outcomes_that_are_refused_for_their_size_can_be_written_later(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are small: whatever is wrong, a crawl keeps them as it does in an outage."""
-
-    def refuse(*_: object, **__: object) -> None:
-        raise TooLarge("more than the server takes")
-
-    with Index(db) as index:
-        verdict = index.claim(article(1), key="a")
-        with monkeypatch.context() as patch:
-            patch.setattr(index.run, "transact", refuse)
-            with pytest.raises(IndexUnavailable, match="more than the server takes"):
-                index.confirm(verdict)
-        index.confirm(verdict)
-        match = index.claim(article(1), key="b").match
-        assert match is not None
-        assert not match.pending
