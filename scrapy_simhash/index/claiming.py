@@ -215,7 +215,6 @@ class Work:
                 claim=claims.get(verdict.claim.id, verdict.claim) if verdict.claim else None,
                 match=final(verdict.match) if verdict.match else None,
                 fields=fields.get(number, {}),
-                process=self._run.process,
             )
             for number, (document, verdict) in enumerate(zip(documents, verdicts, strict=True))
         }

@@ -195,8 +195,6 @@ class Verdict:
         row: what would be stored of the document; its number is that of the sighting.
         before: what was shown before, at this URL or another one.
         came_of: what its match has come of so far, with what this document was before.
-        process: the name of the run that claims, see :func:`~.recovery.register`: the numbers of
-            claims start again in a new database.
     """
 
     kind: Kind
@@ -209,7 +207,6 @@ class Verdict:
     row: ClaimRow | None = field(default=None, repr=False)
     before: Sighting | None = field(default=None, repr=False)
     came_of: bytes | None = field(default=None, repr=False)
-    process: str = field(default="", repr=False)
 
     @property
     def group(self) -> str | None:
