@@ -30,7 +30,7 @@ WORDS = {
     Weight.REFERENCE: "if replaced, and of five digits or more",
     Weight.REPLACED: "if replaced",
     Weight.BOTH: "if both have one",
-    Weight.NONE_AT_ALL: "yes, also if the stored item has none",
+    Weight.NONE_AT_ALL: "if both have one, or the stored item none",
     Weight.ALWAYS: "yes",
 }
 _HERE = Relation.SAME_SITE
