@@ -46,11 +46,11 @@ class BatchCandidates:
     #: the distance of their fingerprints.
     pairs: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
     hot_keys: frozenset[KeyRow] = frozenset()
-    #: The sightings by which the claims that are compared are met now.
+    #: The sightings of the compared claims in this visit.
     meeting: Sequence[Sighting] = ()
-    #: Of the claims that are compared.
+    #: The rows of the compared claims, by their numbers.
     rows: dict[int, ClaimRow] = field(default_factory=dict)
-    #: Some of what was dropped as copies of these, where they are of other sites.
+    #: By claim some of its dropped copies, for claims of other sites.
     copies: Mapping[int, Sequence[ClaimRow]] = field(default_factory=dict)
 
     @cached_property

@@ -165,14 +165,14 @@ def store_restored(
     bits: int,
     scheme: Scheme | None,
 ) -> None:
-    """Note that items which were left out are stored now, given by the numbers of their sightings.
+    """Make confirmed claims of dropped items that were restored, by the numbers of their sightings.
 
-    Later visits know them by their identities, and what they showed. Similar texts are copies of
-    them, too, where their own are kept; `scheme` is that of the namespace, of so many `bits`, None
-    if it is not at hand.
+    Later visits recognise them by their identities and what they showed. Similar texts are copies
+    of them, too, if their own texts are kept and the `scheme` of the namespace is given, whose
+    fingerprints have `bits` bits.
 
-    Nothing is noted of what a crawl met that has died since, nor of a copy that equals an original
-    whose claim was released.
+    Items of a crawl that has died since, and copies that equal an original whose claim was
+    released, are skipped.
     """
 
     def store(part: Sequence[int], connection: sa.Connection) -> None:
