@@ -7,7 +7,7 @@ import pytest
 
 from scrapy_simhash.classic.hashes import load_hash
 from scrapy_simhash.classic.words import load_tokenizer
-from scrapy_simhash.crawl.checks import Fields
+from scrapy_simhash.crawl.fields import Fields
 from scrapy_simhash.loading import is_import_path, load_object
 from scrapy_simhash.text.page import load_extractor
 

@@ -19,7 +19,7 @@ from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.quality import criteria_of
 from scrapy_simhash.corpus.workers import Sketcher
-from scrapy_simhash.crawl.checks import Fields, UnusedFieldCheck
+from scrapy_simhash.crawl.fields import Fields, UnusedFieldCheck
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.durable import open_new

@@ -18,11 +18,12 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.utils.defer import deferred_from_coro
 
-from scrapy_simhash.crawl.checks import UnusedFieldCheck
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.end import CrawlEnd
 from scrapy_simhash.crawl.feeds import FeedCheck
+from scrapy_simhash.crawl.fields import UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import pack
+from scrapy_simhash.crawl.repeats import Repeats
 from scrapy_simhash.crawl.revisit import Revisits
 from scrapy_simhash.crawl.scrapy_internals import (
     counted_as_load,
@@ -30,7 +31,7 @@ from scrapy_simhash.crawl.scrapy_internals import (
 )
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.start import CrawlStart, database_of, settings_of
-from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem, Repeats
+from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem
 from scrapy_simhash.crawl.tracking import STALLED, Page, TrackedItem, Tracker
 from scrapy_simhash.crawl.worker import Worker, resolve, wait
 from scrapy_simhash.index.verdict import Document, LeftOut, Match, Verdict

@@ -13,7 +13,8 @@ from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from scrapy_simhash.crawl import checks
-from scrapy_simhash.crawl.checks import Compare, Fields, ItemField, Revisit, irrelevant
+from scrapy_simhash.crawl.checks import Compare, Revisit
+from scrapy_simhash.crawl.fields import Fields, ItemField, irrelevant
 from scrapy_simhash.durable import sync_folders
 from scrapy_simhash.exceptions import IndexUnusable, SettingError
 from scrapy_simhash.index.rule import Rule

@@ -104,7 +104,7 @@ async def test_items_that_can_not_carry_it_are_stored_without_and_reported_once(
         done = await crawl(KindSpider, given, urls, kind=kind)
     assert len(done.items) == 3
     assert (done.stats["claims/confirmed"], done.errors) == (3, 0)
-    (line,) = [one.getMessage() for one in caplog.records if one.name.endswith("crawl.checks")]
+    (line,) = [one.getMessage() for one in caplog.records if one.name.endswith("crawl.fields")]
     assert f"'group' is not written to items of {kind.__module__}.{kind.__qualname__}" in line
 
 

@@ -8,17 +8,17 @@ import pytest
 from loopback import PageSpider, article, crawl, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
 
-from scrapy_simhash.crawl import stats
+from scrapy_simhash.crawl import repeats
 
 
 @pytest.fixture
 def options(tmp_path, caplog):
-    caplog.set_level(logging.WARNING, "scrapy_simhash.crawl.stats")
+    caplog.set_level(logging.WARNING, "scrapy_simhash.crawl.repeats")
     return {"SIMHASH_DATABASE_URL": f"sqlite:///{tmp_path / 'index.db'}", "CONCURRENT_REQUESTS": 1}
 
 
 def warnings_of(caplog):
-    return [one.getMessage() for one in caplog.records if one.name == stats.__name__]
+    return [one.getMessage() for one in caplog.records if one.name == repeats.__name__]
 
 
 @deferred_f_from_coro_f
@@ -34,7 +34,7 @@ async def test_a_notice_in_place_of_the_pages_is_warned_of_once(options, caplog)
 
 @deferred_f_from_coro_f
 async def test_a_trap_names_the_parameter(options, caplog, monkeypatch):
-    monkeypatch.setattr(stats, "_TRAP", 30)
+    monkeypatch.setattr(repeats, "_TRAP", 30)
     with serve({"/list/a": article(1), "/list/b": article(2)}) as site:
         traps = [f"{site}/list/{'ab'[number > 24]}?sort={number}" for number in range(60)]
         await crawl(PageSpider, options, [f"{site}/list/a", f"{site}/list/b", *traps])

@@ -12,7 +12,7 @@ async def warnings(settings, caplog, pages=1, **given):
         urls = [f"{site}/{number}" for number in range(pages)]
         done = await crawl(PageSpider, settings | STORES | given, urls)
     assert len(done.items) == pages
-    named = (one for one in caplog.records if one.name == "scrapy_simhash.crawl.checks")
+    named = (one for one in caplog.records if one.name == "scrapy_simhash.crawl.fields")
     return [one.getMessage() for one in named]
 
 

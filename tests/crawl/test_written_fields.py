@@ -12,7 +12,7 @@ from itemadapter import ItemAdapter
 from loopback import STORES, PageSpider, article, crawl, serve
 from scrapy.utils.defer import deferred_f_from_coro_f
 
-from scrapy_simhash.crawl.checks import ItemField
+from scrapy_simhash.crawl.fields import ItemField
 
 VALUE = {"status": "new"}
 
