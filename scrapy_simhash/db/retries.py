@@ -18,7 +18,7 @@ from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.visible import visible, without_passwords
 
 #: How many times per timeout a lock wait is interrupted, to see whether other transactions commit.
-SLICES = 4
+SLICES = 8
 
 _counter = select(func.sum(schema.namespaces.c.counter))
 # The only other contended lock is that of runs that open at the same time.

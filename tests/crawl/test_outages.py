@@ -93,13 +93,13 @@ async def test_while_the_database_is_busy_the_crawl_waits_and_fetches_no_more(tm
 
 @deferred_f_from_coro_f
 async def test_at_its_end_a_crawl_waits_for_a_busy_database(tmp_path, urls, caplog):
-    path, timeout, is_over = tmp_path / "index.db", 2, threading.Event()
+    path, timeout, is_over = tmp_path / "index.db", 4, threading.Event()
     others = busy(path, is_over)
 
     class Spider(PageSpider):
         def closed(self, reason):
             others.__enter__()
-            threading.Timer(3 * timeout, is_over.set).start()
+            threading.Timer(1.5 * timeout, is_over.set).start()
 
     settings = {"SIMHASH_DATABASE_URL": f"sqlite:///{path}", "SIMHASH_TIMEOUT": timeout}
     try:
