@@ -86,7 +86,8 @@ def _find(
     ):
         if number in found and visit > found[number]["then"]:
             del found[number]
-    digests = _digests_met(index, now, connection, [one["digest"] for one in found.values()])
+    asked = [one["digest"] for one in found.values() if one["digest"] is not None]
+    digests = _digests_met(index, now, visits.others, connection, asked)
     kept = [one for one in found.values() if one["digest"] not in digests]
     return [{name: one[name] for name in (*_KEPT, "status")} for one in kept]
 
@@ -117,9 +118,16 @@ def _replaced(
 
 
 def _digests_met(
-    index: Index, runs: Sequence[int], connection: sa.Connection, digests: Sequence[bytes | None]
+    index: Index,
+    runs: Sequence[int],
+    others: Collection[int],
+    connection: sa.Connection,
+    digests: Sequence[bytes],
 ) -> set[bytes]:
-    """Which digests, beside others, are those of what runs have met."""
+    """Which digests, beside others, are those of what runs have met.
+
+    What `others` met counts as it was stored: to read all of it would take long.
+    """
     key, now = schema.keys.c, schema.sightings.c
     is_met = now.namespace == index.id, now.run.in_(runs), now.status.not_in(ABSENT)
     of_claims = sa.select(_claim.digest).where(
@@ -127,8 +135,9 @@ def _digests_met(
         *(is_in(key.key, "keys"), _claim.namespace == index.id, _claim.id == key.claim),
         sa.exists().where(*is_met, now.claim == key.claim, now.text_digest.is_(None)),
     )
-    own = sa.select(now.digest).where(*is_met, now.digest.is_not(None))
-    keys = [exact_key(digest) for digest in digests if digest is not None]
+    mine = now.run.in_({*runs}.difference(others))
+    own = sa.select(now.digest).where(*is_met, mine, now.digest.is_not(None))
+    keys = [exact_key(digest) for digest in digests]
     return {
         digest
         for query in (of_claims, own)
