@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple, cast
 
@@ -20,7 +21,7 @@ from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.index.verdict import ClaimRow, Document, Sighting
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.keys.bands import Bands
-from scrapy_simhash.keys.plan import Blocks
+from scrapy_simhash.keys.plan import HOT_KEY, Blocks
 from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
 from scrapy_simhash.simhash.scheme import Scheme, Sketch
 from scrapy_simhash.text.packed import pack_text
@@ -195,7 +196,8 @@ def near_in_batch(
 ) -> list[list[tuple[int, int]]]:
     """For each, distance and number of the earlier ones that are near enough, or equal items.
 
-    Those without keys are compared with none.
+    Those without keys are compared with none. Of a family each is compared with what its identity
+    shows and equal items, and with the nearest, as many as a hot key leads to.
     """
     in_batch: list[list[tuple[int, int]]] = [[] for _ in rows]
     if sum(map(bool, stored)) < 2:
@@ -213,7 +215,19 @@ def near_in_batch(
         for number, other in np.argwhere(np.tril(near, -1)).tolist():
             if stored[number] and stored[other]:
                 in_batch[number].append((int(distances[number, other]), other))
+    for row, earlier in zip(rows, in_batch, strict=True):
+        if len(earlier) > HOT_KEY:
+            earlier.sort(key=partial(_nearness, rows, row))
+            del earlier[HOT_KEY:]
     return in_batch
+
+
+def _nearness(
+    rows: Sequence[ClaimRow], row: ClaimRow, earlier: tuple[int, int]
+) -> tuple[bool, int, int]:
+    other = rows[earlier[1]]
+    is_same = row.identity == other.identity or (row.digest and row.digest == other.digest)
+    return not is_same, *earlier
 
 
 def probes(

@@ -315,8 +315,8 @@ def _nearest(row: ClaimRow, similar: Sequence[Match], rule: Rule) -> Match | Non
 
 def in_common(row: ClaimRow, shown: ClaimRow | Sighting) -> int:
     """The number of facts that a document shares with a claim or a sighting."""
-    facts, others = (Facts.unpack(each.facts or b"").known for each in (row, shown))
-    return len(facts & others)
+    facts = Facts.unpack(row.facts or b"").known
+    return len(facts & Facts.unpack(shown.facts or b"").known)
 
 
 def is_unchanged(row: ClaimRow, old: Sighting, match: Match | None, rule: Rule) -> bool:

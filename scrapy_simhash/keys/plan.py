@@ -21,7 +21,7 @@ from scrapy_simhash.simhash.scheme import Scheme, Sketch, has_shingles, own_dist
 
 #: A band shared by this many claims is hot: no more are stored under it. Otherwise a template that
 #: is on every page of a site would make each claim read all of them.
-HOT_KEY = 32
+HOT_KEY = 16
 
 _MOST_LOOKUPS = 100_000
 
