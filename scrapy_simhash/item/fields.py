@@ -200,7 +200,7 @@ class FieldReader:
             return True
         if "fetched" in marks:
             return is_moment(value)
-        dated = "dated" in marks or name.state is not None
+        dated = name.state is not None or not marks.isdisjoint(("aged", "dated"))
         if "title" not in marks and is_relative(value, dated=dated):
             return True
         if "published" in marks:

@@ -80,28 +80,34 @@ _EPOCH_UNITS = (1.0, 1e3, 1e6, 1e9)  # s, ms, µs, ns
 # Seconds within which a time that people read is a time of the crawl: older ones may be the item's.
 _RECENT = 600.0
 
-_MANY = r"(?:\d{1,3}|an?|one|eine[mnr]?|une?|una)"
+_MANY = r"(?:\d{1,3}\+?|an?|one|eine[mnr]?|une?|una|[一二两兩三四五六七八九十几幾半]{1,3}个?)"
 _SPAN = rf"{_MANY} ?(?:{pattern('units')}|{pattern('units', *UNSPACED)})"
 # "2 days and 3 hours"
 _SPANS = rf"(?:{_SPAN}[.,]*(?: (?:and|und|et|y|e|и)(?= ))? ?)++"
+_POSTED = rf"(?:posted|published|added|listed|about|{pattern('changed')})"
 _AGO = re.compile(
-    rf"(?:(?:posted|published|updated|about|{pattern('changed')}) )*+(?:"
+    rf"(?:{_POSTED} )*+(?:"
     rf"(?:{_MANY} ?)?(?:{any_of(ago())})"
     rf"|{_MANY} ?(?:{any_of(ago(*UNSPACED))})"
     rf"|{_SPANS}(?:{pattern('ago')}|{pattern('ago', *UNSPACED)})"
     rf"|(?:{pattern('since')}|{pattern('since', *UNSPACED)}) ?:? ?{_SPANS}"
-    r"|just now|gerade eben|刚刚|刚才)"
+    rf"|{pattern('now')}|{pattern('now', *UNSPACED)})"
 )
 _SPAN_OR_CLOCK = re.compile(rf"{_SPANS}|\d{{1,3}}(?::\d\d){{1,3}}")
+_DAY_AGO = re.compile(
+    rf"(?P<posted>{_POSTED} )?(?:{pattern('day')}|{pattern('day', *UNSPACED)})"
+    r"(?P<clock>,? ?(?:at |um |à |a las )?\d\d?:\d\d(?: ?[ap]m| uhr)?)?"
+)
 # Rules out most values in ASCII that are no relative times.
 _MAY_BE_AGO = re.compile(
-    any_of(one for one in phrases("ago") | phrases("since") | {"now", "eben"} if one.isascii()),
+    any_of(
+        word
+        for kind in ("ago", "since", "now", "day")
+        for word in phrases(kind)
+        if word.isascii()
+    ),
     re.IGNORECASE,
 ).search
-_TODAY = re.compile(
-    r"(?:today|yesterday|heute|gestern|aujourd['’]hui|hier|hoy|ayer|oggi|ieri|今天|昨天|今日|昨日)"
-    r"(?:,? (?:at |um |à |a las )?\d\d?:\d\d(?: ?[ap]m| uhr)?)?"
-)
 
 
 class WrittenDate(NamedTuple):
@@ -231,14 +237,15 @@ def is_moment(value: Any) -> bool:
 def is_relative(value: Any, *, dated: bool) -> bool:
     """Whether a value is a time relative to the download, as in "3 hours ago".
 
-    "yesterday" alone may be the name of a song, so it counts only if the field is one of dates.
+    "yesterday" alone may be the name of a song, so it counts only if the field is one of times.
     """
     if type(value) is not str or len(value) > _LONGEST_DATE:
         return False
     if not dated and value.isascii() and not _MAY_BE_AGO(value):
         return False
     text = _folded(value)
-    return bool(_AGO.fullmatch(text) or (dated and _TODAY.fullmatch(text)))
+    day = _DAY_AGO.fullmatch(text)
+    return bool(_AGO.fullmatch(text) or (day and (dated or day["posted"] or day["clock"])))
 
 
 def is_span(text: str) -> bool:
