@@ -150,17 +150,18 @@ Group = tuple[str, Iterable[Sequence[Any]]]
 def print_groups(groups: Iterable[Group], *, is_brief: bool = False) -> None:
     """Print groups: a line for the name of each, one for each of its URLs with a short remark.
 
-    Longer remarks stand below the URL, or are cut if the list is to be brief; texts always stand
-    below. Lines are as wide as the terminal; a URL that does not fit is shown without the start
-    that it has in common with the name of its group.
+    Longer remarks stand below the URL, or are cut if the list is to be brief and the URL leaves no
+    room; texts always stand below. Lines are as wide as the terminal; a URL that does not fit is
+    shown without the start that it has in common with the name of its group.
     """
     console = open_console()
     for name, rows in groups:
         print(_fitted(shortened(name, _LONGEST_CELL), console.width))
         for url, remark, *texts in rows:
             width = console.width - len(_INDENT)
-            if is_brief and cell_len(remark) > width // 2 - 2:
-                remark = f"{chop_cells(remark, width // 2 - 3)[0]}…"  # noqa: PLW2901
+            room = width - 2 - min(cell_len(url), width // 2)
+            if is_brief and cell_len(remark) > room:
+                remark = f"{chop_cells(remark, room - 1)[0]}…"  # noqa: PLW2901
             for line in _lines(console, url, remark, name):
                 print(f"{_INDENT}{line}")
             for text in texts:
@@ -173,8 +174,8 @@ def _lines(console: Console, url: str, remark: str, name: str) -> Iterator[str]:
     width = console.width - len(_INDENT)
     url, remark = shortened(url, _LONGEST_CELL), shortened(remark, _LONGEST_CELL)
     needed = cell_len(remark) + 2
-    room = width - needed if needed <= width // 2 else width
-    if cell_len(url) > room and (start := _common_start(url, name)):
+    room = width - needed if needed <= max(width // 2, width - cell_len(url)) else width
+    if cell_len(url) > room and url != name and (start := _common_start(url, name)):
         url = f"…{url.removeprefix(start)}"
     if room < width:
         yield f"{_fitted(url, room)}  {remark}".rstrip()

@@ -83,7 +83,7 @@ class CrawlStats:
             kind = f"skipped/{verdict.reason}"
         elif verdict.kind == "failed_open":
             kind = "not checked: see the ERROR line"
-        elif verdict.kind == "duplicate":
+        elif verdict.kind == "duplicate" and kind != "moved":
             kind = "copy"
         self.ended[end][kind] += 1
 

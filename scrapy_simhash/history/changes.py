@@ -80,7 +80,8 @@ def _query(namespace: NamespaceRow, selection: Selection, statuses: Collection[s
 def _former(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> Mapping[int, list[Row[Any]]]:
     """What the former URLs of items have shown in the visit, by the numbers of sightings.
 
-    Of a moved item, all URLs are former ones that go on showing what it was.
+    Of a moved item, all URLs are former ones that go on showing what it was. One that shows the
+    same change, as a copy, is left out: then the item has changed.
     """
     moved = [row for row in rows if row.source and row.source != row.identity]
     found = defaultdict[int, list[Row[Any]]](list)
@@ -104,7 +105,11 @@ def _former(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> Mapping[int, l
         if one.status == "unchanged":
             shown["of", one.claim, one.visit].append(one)
     for row in moved:
-        found[row.id] += shown["at", row.source, row.visit]
+        found[row.id] += [
+            one
+            for one in shown["at", row.source, row.visit]
+            if (one.status, one.before) != ("copy", row.before)
+        ]
         if row.status == "moved":
             found[row.id] += shown["of", row.before, row.visit]
     return found

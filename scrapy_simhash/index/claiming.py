@@ -303,8 +303,8 @@ def _sighting_row(verdict: Verdict, seen: Seen, visit: int) -> tuple[Any, ...]:
         compared = match
         if verdict.status not in ("changed", "moved"):
             original = item_url(match.key, match.url)
-    elif verdict.similarity is not None:
-        compared = match
+    elif match is not None and verdict.similarity is not None:
+        compared = replace(match, jaccard=verdict.similarity)
     return (
         row.namespace,
         *one[:_URL],

@@ -167,7 +167,8 @@ def _unmet(
                 *(noted.c.status.in_(ABSENT), noted.c.visit >= _row.visit),
             )
         )
-        .order_by(_row.id)
+        # Of several URLs that of the stored item comes last, which is the one that is told.
+        .order_by(sa.func.coalesce(_claim.identity == _row.identity, sa.false()), _row.id)
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.keys import item_url, untracked
+from scrapy_simhash.item.keys import UNIDENTIFIED, item_url, untracked
 from scrapy_simhash.simhash.measure import BITS, similarity_at
 
 if TYPE_CHECKING:
@@ -235,19 +235,18 @@ class Verdict:
         match, before = self.match, self.before
         if self.status != "changed" or match is None or before is None:
             return None
-        return match.jaccard if match.row.id == before.claim else None
+        if match.jaccard is None or match.row.id != before.claim:
+            return None
+        # Its claim may have another text, of which it was a copy.
+        is_same = self.row is not None and self.row.text_digest == before.text_digest
+        return 1.0 if is_same else match.jaccard
 
     @property
     def moved_from(self) -> str | None:
         """The URL where it was found before, if that was another."""
-        row, before = self.row, self.before
-        if row is None or before is None or self.status not in ("changed", "moved"):
+        if self.row is None or self.before is None or self.status not in ("changed", "moved"):
             return None
-        old, new = item_url(before.key, before.url), item_url(row.key, row.url)
-        # An entry of a list may be known by its page, and later by its own URL.
-        is_known = before.identity == row.identity
-        pairs = [(old, new), (before.url, row.url)] if is_known else [(old, new)]
-        return None if any(untracked(a) == untracked(b) for a, b in pairs) else old
+        return former_url(self.row, self.before)
 
     @property
     def is_back(self) -> bool:
@@ -260,6 +259,20 @@ class Verdict:
         if self.before is None or self.row is None or self.row.digest is None:
             return False
         return self.row.digest == self.before.digest
+
+
+def former_url(row: ClaimRow, before: Sighting) -> str | None:
+    """The URL where a document was found before, if that was another.
+
+    None of an entry without a URL: the page of a list is no place of it.
+    """
+    if row.key.startswith(UNIDENTIFIED):
+        return None
+    old, new = item_url(before.key, before.url), item_url(row.key, row.url)
+    # An entry of a list may be known by its page, and later by its own URL.
+    is_known = before.identity == row.identity
+    pairs = [(old, new), (before.url, row.url)] if is_known else [(old, new)]
+    return None if any(untracked(a) == untracked(b) for a, b in pairs) else old
 
 
 # The system's random numbers take a system call, which releases the GIL. Nobody can seed this one.

@@ -17,7 +17,8 @@ the item                                                               is       
                                                                                   it as new
 4. is covered by a claim that is met                                   copy       no
 5. is covered by a claim that another identity was last shown:
-   a) of its site, and equal to it                                     moved      no
+   a) of its site, and equal to it: at another URL                     moved      no
+      at the same URL                                                  unchanged  no
    b) of its site                                                      changed    yes
    c) of another site                                                  new, copy  no
 6. is anything else                                                    new        yes
@@ -56,9 +57,10 @@ from scrapy_simhash.index.verdict import (
     Sighting,
     Status,
     Verdict,
+    former_url,
 )
 from scrapy_simhash.item.evidence import PAGE_BIT, Evidence
-from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts
+from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts, lasting
 from scrapy_simhash.item.urls import same_site
 
 # Claims that another one came of, at most.
@@ -116,12 +118,14 @@ def judge(
     if same := equal_to(row, of_site, compared, rule):
         # Its URL may have been different at each visit, beside a URL that stays.
         equal = [one for one in of_site if equal_to(row, [one], compared, rule)]
-        return verdict("moved", before=same, stores=False, replaces=equal)
+        # Its page may have had other items, or none, and it another identity there.
+        status: Status = "moved" if former_url(row, same) else "unchanged"
+        return verdict(status, before=same, stores=False, replaces=equal)
     if of_site:
         return verdict("changed", before=of_site[0], stores=True, replaces=of_site[:1])
     if last and rule.known == "drop":
         return verdict("copy", stores=False, match=compared[last[0].claim])
-    nearest = _nearest(row, similar, rule)
+    nearest = _nearest(row, similar, seen, rule)
     return verdict("new", stores=True, match=nearest, origin=last[0].origin if last else row.origin)
 
 
@@ -147,14 +151,14 @@ def _verdict(
     then = None if before is None else compared.get(before.claim)
     numbers = tuple(dict.fromkeys(one.claim for one in replaces))
     if stores:
-        stays = then is not None and status == "unchanged" and _shows(then.row, row)
+        stays = then is not None and status in ("unchanged", "moved") and _shows(then.row, row)
         origin = origin if before is None else before.origin
         own = row._replace(origin=origin, came_of=_came_of(numbers, compared))
         if then and status == "unchanged" and _is_by_hand(then):
             own = own._replace(differs=BY_HAND, similar_claim=then.row.similar_claim)
         nearest = match if status == "new" else then
         return Verdict(
-            "same" if is_known else "unique",
+            "same" if is_known or stays else "unique",
             nearest,
             claim=then.row if stays and then else own,
             differs=nearest.differs if nearest and status == "new" else None,
@@ -162,7 +166,7 @@ def _verdict(
             row=row,
             before=before,
         )
-    is_own = is_known and (rule.known is None or (status == "unchanged" and rule.known == "drop"))
+    is_own = is_known if rule.known is None else rule.known == "drop" and status == "unchanged"
     if before is not None and status in ("unchanged", "moved") and rule.known == "drop":
         match = then or match_of(before, row.namespace)
     elif rule.known != "drop":
@@ -304,11 +308,16 @@ def preference(match: Match, common: int = 0) -> tuple[bool, float, int, int, in
     return is_pending, -(match.jaccard or 0.0), match.distance, -common, match.row.id
 
 
-def _nearest(row: ClaimRow, similar: Sequence[Match], rule: Rule) -> Match | None:
-    """The most similar claim; of equally similar ones, that with the most facts in common."""
+def _nearest(row: ClaimRow, similar: Sequence[Match], seen: Seen, rule: Rule) -> Match | None:
+    """The most similar claim; of equally similar ones, that with the most facts in common.
 
-    def place(match: Match) -> tuple[bool, float, int, int, int]:
-        return preference(match, in_common(row, match.row) if rule.known else 0)
+    Of those the latest that is not met: it is the most likely to have gone.
+    """
+
+    def place(match: Match) -> tuple[list[float], bool, int]:
+        *nearness, number = preference(match, in_common(row, match.row) if rule.known else 0)
+        is_met = seen.met(match.row, row.identity) is not None
+        return nearness, is_met, number if is_met else -number
 
     return min(similar, key=place, default=None)
 
@@ -372,12 +381,14 @@ def _is_same_text(match: Match, rule: Rule) -> bool:
 
 
 def _shows(claim: ClaimRow, row: ClaimRow) -> bool:
-    """Whether a claim shows exactly what a document does."""
+    """Whether a claim shows exactly what a document does, but for state in its fields."""
     if row.compared_by != claim.compared_by:
         return False
     if row.compared_by == ComparedBy.EXACT:
         return row.digest == claim.digest
-    return row.text_digest == claim.text_digest and row.facts == claim.facts
+    return row.text_digest == claim.text_digest and (
+        row.facts == claim.facts or lasting(row.facts) == lasting(claim.facts)
+    )
 
 
 def may_be_one_site(one: str, other: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.fields import NO_NAMES, FieldReader, PageNames
-from scrapy_simhash.item.folding import Folded, fold, is_more
+from scrapy_simhash.item.folding import Folded, fold, is_more, is_state
 from scrapy_simhash.item.keys import untracked
 from scrapy_simhash.item.links import unsigned
 from scrapy_simhash.item.names import Mark, name_of
@@ -134,7 +134,8 @@ def read_item(
     if not place:
         reader.keep_ratings()
     is_keyed = bool(key and url) and not any("url" in name_of(name).marks for name in key or ())
-    compared = _compared(reader, has_url=bool(url) or reader.has_page_url, is_keyed=is_keyed)
+    has_url = bool(url) or reader.has_page_url or is_alone
+    compared = _compared(reader, has_url=has_url, is_keyed=is_keyed)
     digest = digest_of(type(item).__name__, compared, reader.facts, reader.links, secret)
     kept, text = reader.kept, reader.text()
     return ItemContent(
@@ -188,7 +189,11 @@ def _compared(reader: FieldReader, *, has_url: bool, is_keyed: bool) -> dict[str
     if has_url:
         # Else its state may be all that tells an item from others, such as rows of a table.
         states = {name for name, fact in facts.items() if fact.kind == Evidence.STATE}
-        fields = {name: value for name, value in fields.items() if name not in states}
+        fields = {
+            name: _without_state(name, value)
+            for name, value in fields.items()
+            if name not in states
+        }
     if not is_keyed:
         return fields
     # A key that is no URL tells an item at all of its URLs, such as those of two sessions.
@@ -196,6 +201,19 @@ def _compared(reader: FieldReader, *, has_url: bool, is_keyed: bool) -> dict[str
         "(site)": site(reader.page_url),
         **{name: _without_place(name, value) for name, value in fields.items()},
     }
+
+
+def _without_state(name: str, value: Any) -> Any:
+    """A value without the state in the mappings in it."""
+    if type(value) is list:
+        return [_without_state(name, inner) for inner in value]
+    if type(value) is dict:
+        return {
+            key: _without_state(path, inner)
+            for key, inner in value.items()
+            if not is_state(name_of(path := f"{name}.{key}"), inner)
+        }
+    return value
 
 
 def _without_place(name: str, value: Any) -> Any:

@@ -190,6 +190,13 @@ class Facts:
         return cls(tuple((word & 0xFFFFFFFF, word >> 32 & 0xFF, word >> 40) for word in words))
 
 
+def lasting(packed: bytes | None) -> frozenset[Record] | None:
+    """Packed facts without the state of the item."""
+    if packed is None:
+        return None
+    return frozenset(one for one in Facts.unpack(packed).records if one[1] != Evidence.STATE)
+
+
 def without(packed: bytes, names: Collection[int]) -> bytes:
     """Remove the facts whose names have these hashes from packed facts."""
     records = (packed[at : at + RECORD_SIZE] for at in range(0, len(packed), RECORD_SIZE))

@@ -224,6 +224,12 @@ def _digest(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
+def is_state(name: Name, value: Any) -> bool:
+    """Whether the value of a field is what the item was like when it was fetched."""
+    folded = fold(name, value)
+    return folded is not None and folded.kind == Evidence.STATE
+
+
 def is_more(path: str, value: Any, *, in_list: bool = False) -> bool:
     """Whether a value, or a value inside it, is no fact: markup, data, or one of several links."""
     if type(value) is list:
@@ -266,6 +272,7 @@ def _dict(name: Name, fields: dict[str, Any]) -> Folded | None:
         f"{key}={folded.whole()}"
         for key, value in fields.items()
         if (folded := fold(name_of(f"{name.text}.{key}"), value)) is not None
+        and (name.state is not None or folded.kind != Evidence.STATE)
     ]
     return Folded(Evidence.TEXT, "d:" + "\x1e".join(facts)) if facts else None
 

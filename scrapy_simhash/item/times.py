@@ -101,10 +101,7 @@ _DAY_AGO = re.compile(
 # Rules out most values in ASCII that are no relative times.
 _MAY_BE_AGO = re.compile(
     any_of(
-        word
-        for kind in ("ago", "since", "now", "day")
-        for word in phrases(kind)
-        if word.isascii()
+        word for kind in ("ago", "since", "now", "day") for word in phrases(kind) if word.isascii()
     ),
     re.IGNORECASE,
 ).search

@@ -311,6 +311,24 @@ l [*p T size:S stock:6; *q T size:M stock:7]
 l [*p T size:S stock:6; *q T size:M stock:7]
     unchanged *p *q
 
+# Entries without addresses on other pages of a list, and with a counter that moves
+l1 [*p T views:1; *q U views:1], l2 [*r V views:1]
+    new *p *q *r
+l1 [*o W views:1; *p T views:2], l2 [*q U views:1; *r V views:3]
+    new *o, unchanged *p *q *r
+
+# A page that gets a second entry
+l [*p T views:1]
+    new *p
+l [*p T views:2; *q U views:1]
+    unchanged *p, new *q
+
+# An answer in JSON with a counter
+a json price:10 views:1
+    new a
+a json price:10 views:2
+    unchanged a
+
 # Entries without an address that differ in their stock
 l [*p T stock:7; *q T stock:0]
     new *p, copy *q

@@ -340,6 +340,10 @@ def test_the_state_of_a_thing_with_an_address_is_not_in_its_digest() -> None:
     assert len({read(row).digest for row in rows}) == 2
     links = [{**row, "url": "https://other.example/ann"} for row in rows]
     assert len({read(row).digest for row in links}) == 1
+    assert len({read(row, is_alone=True).digest for row in rows}) == 1
+    answers = [{"url": PAGE, "answers": [{"text": "Boil it.", **row}]} for row in rows]
+    assert len({read(answer).digest for answer in answers}) == 1
+    assert len({read(answer).facts for answer in answers}) == 1
 
 
 @given(

@@ -166,6 +166,55 @@ a T, b U
 c T refused, b U
     missing 0
 
+# An ad at two URLs, one of them new, changes
+a?l=1 T price:9, b U
+a?l=2 T price:9, a?l=1 T price:9, b U
+    pass: moved a?l=2, unchanged/left a?l=1, unchanged b
+    drop: moved a?l=2, unchanged a?l=1 b
+    told
+a?l=2 T price:8, a?l=1 T price:8, b U
+    changed a?l=2, copy a?l=1, unchanged b
+    told changed a?l=2
+    missing 0
+
+# An ad at two URLs, one of them new, goes
+a?l=1 T price:9, b U
+a?l=2 T price:9, a?l=1 T price:9, b U
+b U
+    missing 1
+
+# An ad at two URLs that are met in turn
+a?l=2 T price:9, b U
+a?l=3 T price:9, b U
+    moved a?l=3, unchanged b
+    missing 0
+a?l=2 T price:9, b U
+    unchanged a?l=2 b
+    missing 0
+
+# An ad with a counter at two URLs changes
+a?l=1 T price:9 views:1, a?l=2 T price:9 views:1
+a?l=2 T price:9 views:2, a?l=1 T price:9 views:2
+    pass: unchanged a?l=2, unchanged/left a?l=1
+    drop: unchanged a?l=2 a?l=1
+a?l=1 T price:8 views:3, a?l=2 T price:8 views:3
+    changed a?l=1, copy a?l=2
+    told changed a?l=1
+
+# A story under two titles on two sites, with a print view, is corrected on both
+two/b T title:Isle, a T title:Ferry, a/print T title:Ferry
+    new two/b, copy a a/print
+two/b T' title:Isle, a T' title:Ferry, a/print T' title:Ferry
+    changed two/b, copy a a/print
+    missing 0
+
+# A correction is met at a new URL first
+a T, b U
+a?ref=5 T', a T', b U
+    changed a?ref=5, copy a, unchanged b
+    told changed a?ref=5<a
+    missing 0
+
 # Only a page that the server says is gone is gone after a stopped crawl
 a T, b U, c V
 b 404, a T stops, c V

@@ -227,7 +227,9 @@ class Oracle:
         others.sort(key=lambda one: (one.told.status != "copy", places[one]), reverse=True)
         of_site = [one for one in others if one.item.site == item.site]
         if same := [one for one in of_site if one.equals(item)]:
-            return Row("5a", "moved", False, same[0].content, same[:1])
+            has_moved = same[0].item.address != item.address and item.identity[:5] != "item:"
+            status = "moved" if has_moved else "unchanged"
+            return Row("5a", status, False, same[0].content, same[:1])
         if of_site:
             return Row("5b", "changed", True, None, of_site[:1])
         if foreign := [one for one in others if one.item.site != item.site]:
@@ -250,7 +252,8 @@ class Oracle:
         stored = row.drop_stores if self.mode == "drop" else not is_covered
         status = "changed" if row.name == "2" and stored else row.status
         content, replaced = row.content, {one.content for one in row.replaces}
-        stays = status == "unchanged" and content and equal(content.item.content, item.content)
+        is_same = status in ("unchanged", "moved")
+        stays = is_same and content and equal(content.item.content, item.content)
         if stored and not stays:
             content = Stored(item, run.visit, replaced)
         elif row.name == "3":
@@ -325,7 +328,10 @@ class Oracle:
             if other.content.visit > one.run.visit and one.content in other.content.came_of()
         }
         there |= {one.content for visit, one in self.absent if then and visit >= then[0].run.visit}
-        return [*{one.content: one for one in then if one.content not in there}.values()]
+        absent = [one for one in then if one.content not in there]
+        # At several URLs, that of what was stored is told.
+        absent.sort(key=lambda one: one.content.item.identity == one.item.identity)
+        return [*{one.content: one for one in absent}.values()]
 
     def _is_absent(self, one: Sighting) -> bool:
         """Whether what was sighted was reported as missing or gone since."""
@@ -355,9 +361,11 @@ class Oracle:
         former = one.source and self.here(one.run, one.source.item.identity)
         if one.row not in ("5a", "5b") or not former:
             return one.told.status
-        if any(covers(other.item, one.item) for other in former):
+        # A former URL that shows the same change as a copy has changed, too.
+        kept = [other for other in former if (other.told.status, other.source) != ("copy", one.source)]
+        if any(covers(other.item, one.item) for other in kept):
             return "copy"
-        return "new" if one.row == "5b" else one.told.status
+        return "new" if kept and one.row == "5b" else one.told.status
 
 
 def by_likeness(sightings: Iterable[Sighting], item: Item) -> list[Sighting]:
