@@ -362,7 +362,9 @@ class Oracle:
         if one.row not in ("5a", "5b") or not former:
             return one.told.status
         # A former URL that shows the same change as a copy has changed, too.
-        kept = [other for other in former if (other.told.status, other.source) != ("copy", one.source)]
+        kept = [
+            other for other in former if (other.told.status, other.source) != ("copy", one.source)
+        ]
         if any(covers(other.item, one.item) for other in kept):
             return "copy"
         return "new" if kept and one.row == "5b" else one.told.status
