@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
@@ -13,12 +14,16 @@ from scrapy_simhash.cli.printing import in_values
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.index.words import field_label
+from scrapy_simhash.item.keys import UNIDENTIFIED, item_url
 from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.difference import difference
-from scrapy_simhash.visible import format_time
+from scrapy_simhash.visible import format_time, shortened
 
 # Values of a line.
 _VALUES = 3
+
+# Keys that people do not know: digests of items, fingerprints of requests.
+_NO_NAME = re.compile(rf"{UNIDENTIFIED}|[0-9a-f]{{40}}$")
 
 # Decisions that are put in groups at once.
 _PART = 10_000
@@ -30,8 +35,15 @@ def by_original(records: Iterable[Record]) -> Iterator[Group]:
     while part := list(islice(records, _PART)):
         groups = defaultdict[str, list[tuple[str, str]]](list)
         for record in part:
-            groups[record.original or "(deleted)"].append((record.url, _why(record)))
+            groups[record.original or "(deleted)"].append((_place(record), _why(record)))
         yield from groups.items()
+
+
+def _place(record: Record) -> str:
+    """The URL of an item, and the values of SIMHASH_KEY that tell it from others there."""
+    key = record.key
+    is_named = key and not (item_url(key, "") or _NO_NAME.match(key))
+    return f"{record.url} ({shortened(key)})" if is_named else record.url
 
 
 def _why(record: Record) -> str:
@@ -75,7 +87,7 @@ def _what_changed(record: Record) -> Sequence[Any]:
             share = format_similarity(record.similarity, estimated=False)
             more = ": nothing in common" if share == "0.00" else f": similarity {share}"
         parts.append(f"{field_label(name)}{more}")
-    row = record.url, "; ".join(parts)
+    row = _place(record), "; ".join(parts)
     own, stored = record.own.text, record.stored.text
     if own and stored and own != stored:
         return *row, marked_difference(*difference(stored, own))

@@ -82,8 +82,8 @@ def test_people_get_a_line_for_each_below_its_original_also_in_a_pipe(call, pric
     assert shown[1].startswith("    http://a.test/2  `price` differs")
     assert shown[1].endswith(": 1 EUR -> 2 EUR")
     shown = call("drops", "--database", database)[1].splitlines()
-    assert shown[:2] == ["http://a.test/1", "    http://b.test/1  equal texts"]
-    assert re.fullmatch(r"    http://b.test/2  similar texts \(0\.9\d\)", shown[2])
+    assert shown[:2] == ["http://a.test/1", "    http://b.test/1 (copy 1)  equal texts"]
+    assert re.fullmatch(r"    http://b.test/2 \(copy 2\)  similar texts \(0\.9\d\)", shown[2])
 
 
 def test_copies_of_a_whole_site_are_told_apart_in_a_line_each(call, tmp_path, monkeypatch):
