@@ -10,6 +10,7 @@ from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.index.words import UNCHANGED, difference_in_words, likeness_in_words
 from scrapy_simhash.item.facts import Values, without_repeated
+from scrapy_simhash.item.folding import are_state
 from scrapy_simhash.item.keys import item_url, lister_of
 from scrapy_simhash.visible import iso_time
 
@@ -150,7 +151,15 @@ STATUSES = ("new", "changed", "moved", "missing", "gone", "back")
 def differing_values(
     own: Mapping[str, str], stored: Mapping[str, str], first: str | None = None
 ) -> Values:
-    """The short values of two items that differ, by name; none if those of one are not kept."""
+    """The short values of two items that differ, by name, but for their state.
+
+    None if those of one are not kept.
+    """
     names = sorted({*own, *stored}, key=lambda name: (name != first, name))
     both = {name: (stored.get(name), own.get(name)) for name in names if own and stored}
-    return without_repeated({name: one for name, one in both.items() if one[0] != one[1]}, first)
+    differing = {
+        name: values
+        for name, values in both.items()
+        if values[0] != values[1] and (name == first or not are_state(name, values))
+    }
+    return without_repeated(differing, first)

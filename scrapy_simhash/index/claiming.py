@@ -32,6 +32,7 @@ from scrapy_simhash.index.seen import NO_VISITS, Seen
 from scrapy_simhash.index.verdict import OF_TEXT, ClaimRow, Document, LeftOut, Sighting, Verdict
 from scrapy_simhash.index.writer import Writer, largest
 from scrapy_simhash.item.facts import OTHERS, REST_KEY, REST_OF_ITEM, Facts, changed_facts, keys_of
+from scrapy_simhash.item.folding import are_state
 from scrapy_simhash.item.keys import item_url
 from scrapy_simhash.text.packed import TooLarge, pack_bytes
 
@@ -331,7 +332,8 @@ def _changed(
     row, before = cast("ClaimRow", verdict.row), cast("Sighting", verdict.before)
     # Without its old values, nothing is known of the fields.
     old = new if old is None else old
-    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    both = {name: (old.get(name), new.get(name)) for name in {**old, **new}}
+    names = [name for name, (a, b) in both.items() if a != b and not are_state(name, (a, b))]
     if row.facts and before.facts:
         # Other notations of one value are no change.
         changed = changed_facts(Facts.unpack(row.facts), Facts.unpack(before.facts), ignored)
@@ -340,7 +342,7 @@ def _changed(
     if not names and verdict.similarity in {None, 1.0}:
         # Another order of the words, or a value that is not kept.
         return {OF_TEXT if row.text_digest != before.text_digest else OTHERS: (None, None)}
-    return {name: (old.get(name), new.get(name)) for name in sorted(names)}
+    return {name: both.get(name, (None, None)) for name in sorted(names)}
 
 
 def _changed_fields(

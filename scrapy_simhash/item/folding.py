@@ -7,7 +7,7 @@ import html
 import math
 import re
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import blake2b
@@ -228,6 +228,11 @@ def is_state(name: Name, value: Any) -> bool:
     """Whether the value of a field is what the item was like when it was fetched."""
     folded = fold(name, value)
     return folded is not None and folded.kind == Evidence.STATE
+
+
+def are_state(name: str, values: Iterable[str | None]) -> bool:
+    """Whether all values of a field, as they are shown, are state; None is that of no value."""
+    return all(value is None or is_state(name_of(name), value) for value in values)
 
 
 def is_more(path: str, value: Any, *, in_list: bool = False) -> bool:

@@ -60,10 +60,7 @@ def test_what_was_kept_is_listed_with_both_values_and_the_true_similarity(call, 
     (kept,) = lines(call("drops", "--kept", "--json", "--database", priced))
     assert (kept["url"], kept["original"]) == ("http://a.test/2", "http://a.test/1")
     assert kept["reason"] == "`price` differs"
-    assert [*kept["fields"].items()] == [
-        ("price", ["1 EUR", "2 EUR"]),
-        ("comments", ["1 comments", "2 comments"]),
-    ]
+    assert kept["fields"] == {"price": ["1 EUR", "2 EUR"]}, "their comments are state"
     assert 0.9 < kept["similarity"] < 1
     assert not kept["estimated"]
     change(priced, "DELETE FROM simhash_texts")
