@@ -134,8 +134,7 @@ def read_item(
     if not place:
         reader.keep_ratings()
     is_keyed = bool(key and url) and not any("url" in name_of(name).marks for name in key or ())
-    has_url = bool(url) or reader.has_page_url or is_alone
-    compared = _compared(reader, has_url=has_url, is_keyed=is_keyed)
+    compared = _compared(reader, has_url=bool(place) or is_alone, is_keyed=is_keyed)
     digest = digest_of(type(item).__name__, compared, reader.facts, reader.links, secret)
     kept, text = reader.kept, reader.text()
     return ItemContent(

@@ -54,7 +54,7 @@ def test_no_setting_stays_on_a_connection_that_others_use(url: URL) -> None:
     with Index(url, timeout=2) as index:
         index.claim_many({"text": article(n), "key": str(n)} for n in range(3))
         limits = index.database.read(lambda connection: connection.execute(SETTINGS).one())
-        assert limits == ("2s", "500ms")
+        assert limits == ("2s", "250ms")
         other = create_engine(url)
         # Both connections of the pooler.
         with other.connect() as one, other.connect() as two:
