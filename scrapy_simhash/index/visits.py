@@ -151,7 +151,10 @@ def _verdict(
     then = None if before is None else compared.get(before.claim)
     numbers = tuple(dict.fromkeys(one.claim for one in replaces))
     if stores:
-        stays = then is not None and status in ("unchanged", "moved") and _shows(then.row, row)
+        # A run that is taken for alive may be dead, and its claims go with it.
+        is_sure = before is not None and (is_known or before.is_complete)
+        is_same = is_sure and status in ("unchanged", "moved")
+        stays = then is not None and is_same and _shows(then.row, row)
         origin = origin if before is None else before.origin
         own = row._replace(origin=origin, came_of=_came_of(numbers, compared))
         if then and status == "unchanged" and _is_by_hand(then):

