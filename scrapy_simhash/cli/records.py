@@ -23,7 +23,7 @@ from scrapy_simhash.visible import format_time, shortened
 _VALUES = 3
 
 # Keys that people do not know: digests of items, fingerprints of requests.
-_NO_NAME = re.compile(rf"{UNIDENTIFIED}|[0-9a-f]{{40}}$")
+_NO_NAME = re.compile(rf"{UNIDENTIFIED}|[0-9a-f]{{32,}}$")
 
 # Decisions that are put in groups at once.
 _PART = 10_000

@@ -53,6 +53,7 @@ from scrapy_simhash.index.seen import Seen, unmet
 from scrapy_simhash.index.verdict import (
     BY_HAND,
     ClaimRow,
+    Kind,
     Match,
     Sighting,
     Status,
@@ -169,7 +170,9 @@ def _verdict(
             row=row,
             before=before,
         )
-    is_own = is_known if rule.known is None else rule.known == "drop" and status == "unchanged"
+    # The "same" as its own past, or a "duplicate". Without visits a known identity is enough.
+    is_unchanged = rule.known == "drop" and status == "unchanged"
+    kind: Kind = "same" if is_unchanged or (rule.known is None and is_known) else "duplicate"
     if before is not None and status in ("unchanged", "moved") and rule.known == "drop":
         match = then or match_of(before, row.namespace)
     elif rule.known != "drop":
@@ -177,7 +180,7 @@ def _verdict(
     match = match or covering[0]
     extends = numbers and status == "changed"
     return Verdict(
-        "same" if is_own else "duplicate",
+        kind,
         match,
         status=status,
         row=row,
@@ -312,14 +315,11 @@ def preference(match: Match, common: int = 0) -> tuple[bool, float, int, int, in
 
 
 def _nearest(row: ClaimRow, similar: Sequence[Match], seen: Seen, rule: Rule) -> Match | None:
-    """The most similar claim; of equally similar ones, that with the most facts in common.
-
-    Of those the latest that is not met: it is the most likely to have gone.
-    """
+    """The most similar claim; ties go to the most facts in common, then to the latest not met."""
 
     def place(match: Match) -> tuple[list[float], bool, int]:
         *nearness, number = preference(match, in_common(row, match.row) if rule.known else 0)
-        is_met = seen.met(match.row, row.identity) is not None
+        is_met = rule.known is None or seen.met(match.row, row.identity) is not None
         return nearness, is_met, number if is_met else -number
 
     return min(similar, key=place, default=None)

@@ -245,7 +245,7 @@ _WORDS: dict[Mark, set[str]] = {
         for how in listed("抓取 爬取 爬虫 采集 採集 获取 獲取 入库 入庫 提取 拉取")
         for when in ("时间", "時間", "日期")
     },
-    "aged": listed("added age ago created listed posted since time when"),
+    "aged": listed("added age ago created listed posted since"),
     "dated": {"date", "datum", "day", "fecha", "time", "when", "日期", "时间"},
     "serial": listed(
         "begin begins chapter days deadline due edition end ends episode expires hours issue month "
