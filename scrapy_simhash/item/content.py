@@ -34,6 +34,7 @@ from scrapy_simhash.item.values import Printed, read_fields
 
 # The URLs of links and images in markup, which its text lacks.
 _TARGET = re.compile(r"""\b(?:href|src)\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
+_NESTED = frozenset({dict, list})
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +205,8 @@ def _compared(reader: FieldReader, *, has_url: bool, is_keyed: bool) -> dict[str
 
 def _without_state(name: str, value: Any) -> Any:
     """A value without the state in the mappings in it."""
-    if type(value) is list:
+    # Most lists have links and words only, often hundreds.
+    if type(value) is list and not _NESTED.isdisjoint(map(type, value)):
         return [_without_state(name, inner) for inner in value]
     if type(value) is dict:
         return {
