@@ -292,7 +292,7 @@ class CrawlEnd:
                 logger.info("To drop more: %s", advice)
             if self.stats.get("changes/changed") and not is_released:
                 for advice in find_noise(read_changes(namespace, Selection([run]), ["changed"])):
-                    logger.info("To store less: %s: %s", advice.setting, advice.effect)
+                    logger.info("To see fewer changes: %s: %s", advice.setting, advice.effect)
             if settings.report is not None:
                 from scrapy_simhash.report.data import read_report  # noqa: PLC0415
                 from scrapy_simhash.report.html import write_report  # noqa: PLC0415  (as above)
