@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 import zlib
 from contextlib import closing, suppress
@@ -189,3 +190,26 @@ async def test_text_of_an_item_outside_of_the_main_text_counts_unless_changes_ar
             box = title((name, tolerance))
             boxes[name] = f"<aside><a href='/x'>Most read {box}</a></aside>"
         assert len(await visited()) == stored
+
+
+@pytest.mark.parametrize("known", ["pass", "drop"])
+@deferred_f_from_coro_f
+async def test_the_advice_on_changed_texts_holds(settings, caplog, known):
+    """It is about changes: "pass" stores each item in any case."""
+    advised = {"SIMHASH_CHANGE_SIMILARITY": 0.9}
+    stored = []
+    for more, word in (({}, "first"), ({}, "second"), (advised, "third")):
+        caplog.clear()
+        with caplog.at_level(logging.INFO):
+            pages = {
+                f"/{one}": product(f"item {one}", "5", edited(one, word)) for one in "abcdefghijkl"
+            }
+            done = await visit(settings | more | {"SIMHASH_KNOWN": known}, pages)
+        stored.append(len(done.items))
+        told = "To see fewer changes: SIMHASH_CHANGE_SIMILARITY = 0.9" in caplog.text
+        assert told == (word == "second")
+    assert stored == ([12, 12, 12] if known == "pass" else [12, 12, 0])
+
+
+def edited(name: str, word: str) -> list[str]:
+    return [*story(name, 200), f"This is the {word} edition."]
