@@ -22,7 +22,6 @@ from scrapy_simhash.index.visits import (
     came_of,
     in_common,
     judge,
-    match_of,
     may_be_one_site,
     preference,
 )
@@ -90,7 +89,7 @@ def decide(
     extended = dict[int, bytes]()
     for number, row in enumerate(rows):
         if before := known.get(number):
-            stands = match_of(before, row.namespace)
+            stands = Match.of(before, row.namespace)
             verdict = Verdict("same", stands, status="unchanged", row=row, before=before)
             seen.add(sighting_of(verdict, seen, rule))
             verdicts.append(verdict)
@@ -237,7 +236,9 @@ def _with_differences(
             continue
         differs = difference(row, facts, match, rule, strict, budget=budget)
         compared.append(replace(match, differs=differs) if differs else match)
-        has_copy |= differs is None and seen.met(claim, row.identity) is not None
+        met = None if differs else seen.met(claim, row.identity)
+        # With "pass", not all that another visit has met counts.
+        has_copy |= met is not None and (rule.known != "pass" or seen.is_here(met))
     return compared
 
 

@@ -120,17 +120,27 @@ class Seen:
             if one.id not in kept and one.run not in self.visits.others
         ]
 
+    def meeting(self, claim: ClaimRow) -> Sequence[Sighting]:
+        """The sightings by which a claim is met now."""
+        is_always_met = self.visits.visit is None
+        return [_sighting_of(claim)] if is_always_met else self._meeting.get(claim.id, ())
+
     def met(self, claim: ClaimRow, identity: int) -> Sighting | None:
         """The sighting by which a claim is met now; if there are several, one of an identity."""
-        if self.visits.visit is None:
-            return _sighting_of(claim)
-        if not (found := self._meeting.get(claim.id)):
-            return None
-        return next((one for one in found if one.identity == identity), found[-1])
+        found = self.meeting(claim)
+        last = found[-1] if found else None
+        return next((one for one in found if one.identity == identity), last)
 
     def elsewhere(self, claim: int, identity: int) -> list[Sighting]:
         """Where a claim is what other identities were last shown, before this visit."""
         return [one for one in self._elsewhere(claim) if one.identity != identity]
+
+    def has_copies(self, stored: Sighting) -> bool:
+        """Whether the last visit of another spider left an item out for what was stored."""
+        return bool(stored.meets and self.visits.others) and any(
+            not one.meets and one.run in self.visits.others
+            for one in self.elsewhere(stored.claim, stored.identity)
+        )
 
     def is_here(self, sighting: Sighting) -> bool:
         """Whether a sighting is one of this visit."""

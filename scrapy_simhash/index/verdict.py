@@ -170,6 +170,23 @@ class Match:
         """See `Verdict.group`."""
         return group_name(self.row.namespace, self.row.origin)
 
+    @classmethod
+    def of(cls, sighting: Sighting, namespace: int) -> Match:
+        """The match with what a sighting has shown, for an item that equals it."""
+        claim = ClaimRow(
+            namespace=namespace,
+            id=sighting.claim,
+            identity=sighting.identity,
+            state=State.CONFIRMED,
+            compared_by=sighting.compared_by,
+            created=sighting.since,
+            key=sighting.key,
+            url=sighting.url,
+            digest=sighting.digest,
+            origin=sighting.origin,
+        )
+        return cls(claim, 0, 1.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

@@ -25,8 +25,10 @@ the item                                                               is       
 =====================================================================  =========  =============
 
 "pass" stores an item if and only if no claim that is met covers it, as a first crawl would; what
-row 2 calls a copy has changed if it is stored, and 5c is new. What was restored by hand, although a
-claim covers it, is stored again while it is unchanged, and covers nothing else.
+row 2 calls a copy has changed if it is stored, and 5c is new. What the last visit of another spider
+stored covers no later version of the same item; and nothing unchanged of which it left out a copy.
+What was restored by hand, although a claim covers it, is stored again while it is unchanged, and
+covers nothing else.
 
 Examples, each a second visit; "a: X" means that URL a shows the content X:
 
@@ -47,7 +49,7 @@ from typing import Any
 
 import numpy as np
 
-from scrapy_simhash.db.values import ComparedBy, State
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.seen import Seen, unmet
 from scrapy_simhash.index.verdict import (
@@ -85,14 +87,7 @@ def judge(
     was, here = seen.was(row.identity), seen.here(row.identity)
     copies = [match for match in similar if match.differs is None]
     same = equal_to(row, was, compared, rule)
-    covering = [match for match in copies if seen.met(match.row, row.identity)]
-    if rule.known == "pass":
-        is_by_hand = _is_by_hand(same and compared.get(same.claim))
-        covering = [
-            match
-            for match in covering
-            if match.row.identity == row.identity or not (is_by_hand or _is_by_hand(match))
-        ]
+    covering = _covering(row, same, compared, copies, seen=seen, rule=rule)
     is_known = bool(was or here)
 
     def verdict(status: Status, **how: Any) -> Verdict:
@@ -128,6 +123,31 @@ def judge(
         return verdict("copy", stores=False, match=compared[last[0].claim])
     nearest = _nearest(row, similar, seen, rule)
     return verdict("new", stores=True, match=nearest, origin=last[0].origin if last else row.origin)
+
+
+def _covering(
+    row: ClaimRow,
+    same: Sighting | None,
+    compared: Mapping[int, Match],
+    copies: Sequence[Match],
+    *,
+    seen: Seen,
+    rule: Rule,
+) -> list[Match]:
+    """The claims that cover a document and are met."""
+    met = [match for match in copies if seen.meeting(match.row)]
+    if rule.known != "pass" or not met:
+        return met
+    is_by_hand = same is not None and _is_by_hand(compared.get(same.claim))
+    is_needed = same is not None and seen.has_copies(same)
+
+    def counts(one: Sighting, match: Match) -> bool:
+        is_here = seen.is_here(one)
+        if one.identity == row.identity:
+            return is_here or equal_to(row, [one], compared, rule) is not None
+        return (is_here or not is_needed) and not (is_by_hand or _is_by_hand(match))
+
+    return [match for match in met if any(counts(one, match) for one in seen.meeting(match.row))]
 
 
 def _verdict(
@@ -173,42 +193,19 @@ def _verdict(
     # The "same" as its own past, or a "duplicate". Without visits a known identity is enough.
     is_unchanged = rule.known == "drop" and status == "unchanged"
     kind: Kind = "same" if is_unchanged or (rule.known is None and is_known) else "duplicate"
-    if before is not None and status in ("unchanged", "moved") and rule.known == "drop":
-        match = then or match_of(before, row.namespace)
-    elif rule.known != "drop":
+    if rule.known != "drop":
         match = covering[0]
+    elif before is not None and status in ("unchanged", "moved"):
+        match = then or Match.of(before, row.namespace)
     match = match or covering[0]
     extends = numbers and status == "changed"
-    return Verdict(
-        kind,
-        match,
-        status=status,
-        row=row,
-        before=before,
-        came_of=packed_numbers([*numbers, *came_of(match.row)]) if extends else None,
-    )
+    stands_for = packed_numbers([*numbers, *came_of(match.row)]) if extends else None
+    return Verdict(kind, match, status=status, row=row, before=before, came_of=stands_for)
 
 
 def _is_by_hand(match: Match | None) -> bool:
     """Whether a claim stands for an item that was restored."""
     return match is not None and match.row.differs == BY_HAND
-
-
-def match_of(sighting: Sighting, namespace: int) -> Match:
-    """The match with what a sighting has shown, for an item that equals it."""
-    claim = ClaimRow(
-        namespace=namespace,
-        id=sighting.claim,
-        identity=sighting.identity,
-        state=State.CONFIRMED,
-        compared_by=sighting.compared_by,
-        created=sighting.since,
-        key=sighting.key,
-        url=sighting.url,
-        digest=sighting.digest,
-        origin=sighting.origin,
-    )
-    return Match(claim, 0, 1.0)
 
 
 def equal_to(
@@ -310,8 +307,7 @@ def preference(match: Match, common: int = 0) -> tuple[bool, float, int, int, in
 
     Ties go to those with more facts in common.
     """
-    is_pending = match.row.state == State.PENDING
-    return is_pending, -(match.jaccard or 0.0), match.distance, -common, match.row.id
+    return match.pending, -(match.jaccard or 0.0), match.distance, -common, match.row.id
 
 
 def _nearest(row: ClaimRow, similar: Sequence[Match], seen: Seen, rule: Rule) -> Match | None:

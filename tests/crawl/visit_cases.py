@@ -373,6 +373,30 @@ c T sku:s1 price:10, d U sku:s2 price:21
     pass: unchanged/left two/a, unchanged two/c
     drop: unchanged two/a two/c
 
+# A revision of a page that another spider met before
+% SIMHASH_NAMESPACE shared
+!spider:one a T
+    new a
+!spider:other a T'
+    changed a
+!spider:one a T'
+    pass: unchanged/left a
+    drop: unchanged a
+!spider:other a T'
+    unchanged a
+
+# A story that another spider left out as a copy, and lists beside a similar one
+% SIMHASH_NAMESPACE shared
+!spider:agency two/a T'
+    new two/a
+!spider:paper list [a T price:5; b T']
+    new a, copy b
+!spider:agency two/a T'
+    unchanged two/a
+!spider:paper list [a T price:5; b T']
+    pass: unchanged a, unchanged/left b
+    drop: unchanged a b
+
 # * A revision that a crashed crawl found
 a T, b U price:10
 !crash a T', b U price:9

@@ -4,8 +4,7 @@ A *content* is something that was stored. A *sighting* is one item that one visi
 judged by what was stored and sighted before: by the first of six rows that holds (`Oracle.row`).
 Whether an item is covered is asked of contents, whether it is equal of what sightings have shown.
 
-This is the definition: lists that are read from end to end. An index that gives the same answers
-may look things up as it likes.
+This is the definition; an index that gives the same answers may look things up as it likes.
 """
 
 from __future__ import annotations
@@ -141,14 +140,12 @@ class Oracle:
         since = self._last_complete(run) if identity.startswith("item:") else 0
         visits: dict[int, list[Sighting]] = {0: [], -1: []}
         for one in self.sightings:
-            if (
-                one.item.identity == identity
-                and since <= one.run.visit < run.visit
-                and not one.released
-            ):
+            is_its_own = one.item.identity == identity and not one.released
+            if is_its_own and since <= one.run.visit < run.visit:
                 visits.setdefault(one.run.visit, []).append(one)
         before, last = (visits[number] for number in sorted(visits)[-2:])
-        is_partial = any(not one.run.complete for one in last) and _are_several(before)
+        are_several = any(not one.equals(before[0].item) for one in before)
+        is_partial = are_several and any(not one.run.complete for one in last)
         return last + (_unmet(before, last) if is_partial else [])
 
     def met(self, run: Run) -> list[Sighting]:
@@ -161,6 +158,27 @@ class Oracle:
             for one in self._current(run)
             if not one.released
             and (one.told.stored or (self.mode == "drop" and one.told.status != "copy"))
+        ]
+
+    def covering(self, run: Run, item: Item) -> list[Sighting]:
+        """What of it covers an item, the most similar first.
+
+        With "pass", the last visit of another spider covers nothing that has changed at the same
+        identity, and nothing of which it left out a copy, as long as that is unchanged.
+        """
+        found = by_likeness((one for one in self.met(run) if one.covers(item)), item)
+        same = next((one for one in self.was(run, item.identity) if one.equals(item)), None)
+        copies = self.others(run, item.identity) if same and same.told.stored else ()
+        is_needed = any(
+            one.content is same.content and not one.told.stored and one in self._current(run)
+            for one in copies
+        )
+        return [
+            one
+            for one in found
+            if self.mode == "drop"
+            or one.run.visit == run.visit
+            or (one.equals(item) if one.item.identity == item.identity else not is_needed)
         ]
 
     def _current(self, run: Run) -> list[Sighting]:
@@ -179,8 +197,8 @@ class Oracle:
 
     def row(self, run: Run, item: Item) -> Row:
         """The first row that holds for an item."""
-        was, here, met = self.was(run, item.identity), self.here(run, item.identity), self.met(run)
-        covering = by_likeness((one for one in met if one.covers(item)), item)
+        was, here = self.was(run, item.identity), self.here(run, item.identity)
+        covering = self.covering(run, item)
         if same := [one for one in was if one.equals(item)]:
             return Row("1", "unchanged", False, same[0].content, same[:1])
         # What of *was* is not met yet, the most similar first.
@@ -195,7 +213,7 @@ class Oracle:
             return Row("3", "changed", not new, stands[0] if stands else None, replaces)
         if covering:
             return Row("4", "copy", False, covering[0].content)
-        return self._elsewhere(run, item, {one.content for one in met})
+        return self._elsewhere(run, item)
 
     def _told_already(self, run: Run, item: Item, was: Sequence[Sighting]) -> Stored | None:
         """The content that tells the change of a known item already: row 2.
@@ -215,16 +233,17 @@ class Oracle:
                 return one.content
         return None
 
-    def _elsewhere(self, run: Run, item: Item, met: set[Stored]) -> Row:
+    def _elsewhere(self, run: Run, item: Item) -> Row:
         """Rows 5 and 6: what is unknown, and like nothing that is met."""
+        met = {one.content for one in self.met(run)}
         others = [
             one
             for one in self.others(run, item.identity)
             if one.content not in met and one.covers(item)
         ]
         # The URL last met, not that of a copy.
-        places = {one: place for place, one in enumerate(self.sightings)}
-        others.sort(key=lambda one: (one.told.status != "copy", places[one]), reverse=True)
+        others.sort(key=self.sightings.index, reverse=True)
+        others.sort(key=lambda one: one.told.status == "copy")
         of_site = [one for one in others if one.item.site == item.site]
         if same := [one for one in of_site if one.equals(item)]:
             has_moved = same[0].item.address != item.address and item.identity[:5] != "item:"
@@ -232,9 +251,9 @@ class Oracle:
             return Row("5a", status, False, same[0].content, same[:1])
         if of_site:
             return Row("5b", "changed", True, None, of_site[:1])
-        if foreign := [one for one in others if one.item.site != item.site]:
+        if others:
             status = "copy" if self.mode == "drop" else "new"
-            return Row("5c", status, False, foreign[0].content)
+            return Row("5c", status, False, others[0].content)
         return Row("6", "new", True)
 
     # A visit
@@ -248,8 +267,7 @@ class Oracle:
     def item(self, run: Run, item: Item) -> Told:
         """Judge an item that a crawl meets."""
         row = self.row(run, item)
-        is_covered = any(one.covers(item) for one in self.met(run))
-        stored = row.drop_stores if self.mode == "drop" else not is_covered
+        stored = row.drop_stores if self.mode == "drop" else not self.covering(run, item)
         status = "changed" if row.name == "2" and stored else row.status
         content, replaced = row.content, {one.content for one in row.replaces}
         is_same = row.name == "1" or (row.name == "5a" and row.replaces[0].run.complete)
@@ -282,13 +300,10 @@ class Oracle:
         Returns what is reported as missing or gone, with its URL.
         """
         run.complete = complete
-        told = {}
-        if complete:
-            told |= {one.content: ("missing", one) for one in self._absent_of(run, self._then(run))}
-        for page in gone:
-            told |= {
-                one.content: ("gone", one) for one in self._absent_of(run, self.was(run, page))
-            }
+        absent = [("missing", self._then(run))] if complete else []
+        absent += [("gone", self.was(run, page)) for page in gone]
+        found = ((how, one) for how, then in absent for one in self._absent_of(run, then))
+        told = {one.content: (how, one) for how, one in found}
         self.absent += [(run.visit, one) for _, one in told.values()]
         return [(status, one.item.url) for status, one in told.values()]
 
@@ -296,22 +311,19 @@ class Oracle:
 
     def _then(self, run: Run) -> list[Sighting]:
         """What the last complete visit of the same spider and arguments met."""
-        same, visit = (run.spider, run.arguments), self._last_complete(run)
-        alike = [one for one in self.runs if (one.spider, one.arguments) == same and one.complete]
+        visit, alike = self._last_complete(run), self._alike(run)
         then = [one for one in self.sightings if one.run.visit == visit and one.run in alike]
         return [one for one in then if not one.released]
 
     def _last_complete(self, run: Run) -> int:
         """The last complete visit of the same spider and arguments, before this one."""
+        earlier = (one.visit for one in self._alike(run) if one.visit < run.visit)
+        return max(earlier, default=0)
+
+    def _alike(self, run: Run) -> list[Run]:
+        """The complete runs of the same spider and arguments."""
         same = (run.spider, run.arguments)
-        return max(
-            (
-                one.visit
-                for one in self.runs
-                if (one.spider, one.arguments) == same and one.complete and one.visit < run.visit
-            ),
-            default=0,
-        )
+        return [one for one in self.runs if (one.spider, one.arguments) == same and one.complete]
 
     def _absent_of(self, run: Run, then: Sequence[Sighting]) -> list[Sighting]:
         """One sighting of each content that is met no more and was not told as such."""
@@ -377,10 +389,6 @@ def by_likeness(sightings: Iterable[Sighting], item: Item) -> list[Sighting]:
         key=lambda one: (likeness(one.item.content, item.content), one.run.visit),
         reverse=True,
     )
-
-
-def _are_several(sightings: Sequence[Sighting]) -> bool:
-    return any(not one.equals(sightings[0].item) for one in sightings)
 
 
 def _unmet(earlier: Sequence[Sighting], later: Sequence[Sighting]) -> list[Sighting]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from visits_oracle.contents import Item
-    from visits_oracle.history import Outcome
+    from visits_oracle.history import Outcome, Seen
 
 #: What is wrong with a visit.
 NO_FIRST_CRAWL = "'pass' does not store what a first crawl does"
@@ -54,14 +54,32 @@ def _have(items: Iterable[Item], item: Item) -> bool:
 
 
 def _is_first_crawl(outcome: Outcome, earlier: Sequence[Outcome]) -> bool:
-    """One of a namespace in which the other spiders have stored what their last visits did."""
+    """One of a namespace in which the other spiders have stored what their last visits did.
+
+    What they were shown under an item's own identity counts only if nothing has changed; nor does
+    what they have stored cover what they left out themselves.
+    """
     others = {each.run.spider: each for each in earlier if each.run.spider != outcome.run.spider}
-    kept = [one.item for each in others.values() for one in each.seen if one.stored]
+    last, kept = [one for each in others.values() for one in each.seen], []
     for one in outcome.seen:
-        if one.told.stored is any(covers(other, one.item) for other in kept):
+        is_copy = any(covers(other, one.item) for other in kept)
+        is_elsewhere = any(other.stored and _covers_now(other, one) for other in last)
+        is_missed = _have_equal(_last_shown(one.item.identity, earlier), one.item) and any(
+            not other.stored and covers(one.item, other.item) for other in last
+        )
+        if one.told.stored:
+            if is_copy or (is_elsewhere and not is_missed):
+                return False
+            kept.append(one.item)
+        elif not (is_copy or is_elsewhere):
             return False
-        kept += [one.item] if one.stored else []
     return True
+
+
+def _covers_now(other: Seen, one: Seen) -> bool:
+    is_changed = not equal(other.item.content, one.item.content)
+    is_outdated = other.item.identity == one.item.identity and is_changed
+    return covers(other.item, one.item) and not is_outdated
 
 
 def _losses(outcome: Outcome, earlier: Sequence[Outcome]) -> Iterator[str]:
