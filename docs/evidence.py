@@ -27,7 +27,7 @@ NAMES = {
 }
 WORDS = {
     Weight.NEVER: "no",
-    Weight.REFERENCE: "if replaced, and of five unbroken digits or more",
+    Weight.REFERENCE: "if replaced, and of five digits or more",
     Weight.REPLACED: "if replaced",
     Weight.BOTH: "if both have one",
     Weight.NONE_AT_ALL: "if both have one, or the stored item none",

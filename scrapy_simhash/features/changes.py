@@ -8,6 +8,7 @@ one, or the same name exchanged wherever it stands.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -32,8 +33,8 @@ _CHANCE = 3
 _NAME_WORDS = 4
 # How often a name has to be exchanged.
 _EXCHANGES = 3
-# Digits of a reference number; years and times have fewer.
-_REFERENCE = 5
+# Numbers of five digits, in one or in groups of three; years and times have fewer.
+_REFERENCES = re.compile(r"(?<!\S)(?:\d{5,}|\d{2,3}(?: \d{3})+|\d(?: \d{3}){2,})(?!\S)")
 # Places of a pair of words that are compared: a hostile text repeats one pair from end to end.
 _PLACES = 64
 
@@ -124,13 +125,16 @@ class Changes:
         return max(repeated, default=0) >= _EXCHANGES and 2 * sum(repeated) >= len(exchanged)
 
     def replaces_reference(self) -> bool:
-        """Whether the number of a file, a job ad or the like stands in place of a different one."""
-        return any(
-            len(new) == len(old) and new != old
-            for edit in self.all
-            if (references := _references(edit.new))
-            for new, old in product(references, _references(edit.old))
-        )
+        """Whether a number of five digits or more stands in place of a different one.
+
+        It is the number of a file or a job ad, a sum or the like; digits may stand in groups.
+        """
+        for edit in self.all:
+            around = (" ".join([edit.before, *words, edit.after]) for words in (edit.new, edit.old))
+            new, old = map(set, map(_REFERENCES.findall, around))
+            if any(len(one) == len(other) for one, other in product(new - old, old - new)):
+                return True
+        return False
 
     @property
     def touches_numbers(self) -> bool:
@@ -245,10 +249,6 @@ def _has_words(tokens: Sequence[str], least: float) -> bool:
 
 def _is_number(token: str) -> bool:
     return token[:1].isdigit()
-
-
-def _references(words: Sequence[str]) -> list[str]:
-    return [word for word in words if len(word) >= _REFERENCE and word.isdecimal()]
 
 
 def _is_other_form(new: Sequence[str], old: Sequence[str]) -> bool:

@@ -116,6 +116,28 @@ def test_a_number_counts_where_the_new_text_has_it(new: str, old: str, expected:
     assert changes(f"{around} {new} {around}", f"{around} {old} {around}").has_numbers is expected
 
 
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        ("file 12345 of", "file 12346 of", True),
+        ("a sum of 7,893,200 in all", "a sum of 7,983,200 in all", True),
+        ("a sum of 12.500 € in all", "a sum of 13.500 € in all", True),
+        ("a sum of 789 320 in all", "a sum of 789 321 in all", True),
+        ("a sum of 1,200 in all", "a sum of 1,300 in all", False),
+        ("file 12345 of", "file 123456 of", False),
+        ("file 12345 or 6 of", "file 12345 or 7 of", False),
+        ("on 2026-03-05 at", "on 2026-04-06 at", False),
+        ("a sum of 12,500 in all", "a sum in all", False),
+    ],
+)
+def test_a_number_of_five_digits_stands_in_place_of_a_different_one(
+    new: str, old: str, expected: bool
+) -> None:
+    around = " ".join(WORDS[:20])
+    found = changes(f"{around} {new} {around}", f"{around} {old} {around}")
+    assert found.replaces_reference() is expected
+
+
 @given(
     st.lists(st.sampled_from("abcdef"), max_size=30),
     st.lists(st.sampled_from("abcdef"), max_size=30),
