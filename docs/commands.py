@@ -85,8 +85,8 @@ settings. Ctrl-C shows them early. The plugin need not be enabled.
     scrapy simhash drops --run 12 --json > drops.jsonl
 
 It prints a line for each stored item, and below it a line for each of its copies, with the reason
-and the first values that differ; with `--kept` all of them. Long URLs are cut where they equal that
-of the original. `--json` has everything, as [records](#a-record) with the ids for `restore --id`.
+and the first values that differ; with `--kept` all of them. `--json` has everything, as
+[records](#a-record) with the ids for `restore --id`.
 """,
     "show": """\
     scrapy simhash show https://example.com/print/17

@@ -9,12 +9,11 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import takewhile
 from math import floor
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -28,8 +27,6 @@ from scrapy_simhash.report.difference import LONGEST, DiffStep
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import plural, shortened, visible
 
-# Where a part of a URL ends, behind its separators.
-_END_OF_PART = re.compile(r"(?<=[/:])(?![/:])")
 # Characters shown of a cell.
 _LONGEST_CELL = 600
 
@@ -38,6 +35,8 @@ _NO_TERMINAL = 200
 
 # Of the lines in a group.
 _INDENT = "    "
+# Columns for which a remark is cut rather than put below its URL.
+_SHORT_REMARK = 30
 
 # Texts are cut at words, except in a script without spaces.
 _FIRST_WORD = re.compile(r"^\S{1,30}(?=\s)")
@@ -150,57 +149,24 @@ Group = tuple[str, Iterable[Sequence[Any]]]
 def print_groups(groups: Iterable[Group], *, is_brief: bool = False) -> None:
     """Print groups: a line for the name of each, one for each of its URLs with a short remark.
 
-    Longer remarks stand below the URL, or are cut if the list is to be brief and the URL leaves no
-    room; texts always stand below. Lines are as wide as the terminal; a URL that does not fit is
-    shown without the start that it has in common with the name of its group.
+    URLs stand in full, so that they can be opened. A remark that does not fit beside its URL stands
+    below it; if the list is to be brief, it is cut. Texts always stand below.
     """
     console = open_console()
     for name, rows in groups:
-        print(_fitted(shortened(name, _LONGEST_CELL), console.width))
+        print(shortened(name, _LONGEST_CELL))
         for url, remark, *texts in rows:
-            width = console.width - len(_INDENT)
-            room = width - 2 - min(cell_len(url), width // 2)
-            if is_brief and cell_len(remark) > room:
-                remark = f"{chop_cells(remark, room - 1)[0]}…"  # noqa: PLW2901
-            for line in _lines(console, url, remark, name):
-                print(f"{_INDENT}{line}")
-            for text in texts:
-                for line in text.wrap(console, width - len(_INDENT)):
-                    print(f"{2 * _INDENT}{line.plain.rstrip()}")
-
-
-def _lines(console: Console, url: str, remark: str, name: str) -> Iterator[str]:
-    """A URL, and a remark beside or below it."""
-    width = console.width - len(_INDENT)
-    url, remark = shortened(url, _LONGEST_CELL), shortened(remark, _LONGEST_CELL)
-    needed = cell_len(remark) + 2
-    room = width - needed if needed <= max(width // 2, width - cell_len(url)) else width
-    if cell_len(url) > room and url != name and (start := _common_start(url, name)):
-        url = f"…{url.removeprefix(start)}"
-    if room < width:
-        yield f"{_fitted(url, room)}  {remark}".rstrip()
-        return
-    yield _fitted(url, room)
-    for line in Text(remark).wrap(console, width - len(_INDENT)):
-        yield f"{_INDENT}{line.plain.rstrip()}"
-
-
-def _common_start(*urls: str) -> str:
-    """What two URLs have in common at their start, in whole parts; "" if that is their scheme."""
-    parts = zip(*map(_END_OF_PART.split, urls), strict=False)
-    start = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], parts))
-    return "" if start.endswith("//") else start
-
-
-def _fitted(url: str, width: int) -> str:
-    """A URL that fits: its scheme is left out first, and then what is in the middle."""
-    if cell_len(url) > width:
-        url = url.removeprefix("http://").removeprefix("https://")
-    if cell_len(url) > width:
-        # Its end tells most.
-        end = chop_cells(url[::-1], width * 3 // 5)[0][::-1]
-        url = f"{set_cell_size(url, width - 1 - cell_len(end))}…{end}"
-    return url
+            line = f"{_INDENT}{shortened(url, _LONGEST_CELL)}"
+            room, width = console.width - cell_len(line) - 2, console.width - 2 * len(_INDENT)
+            below = Text(shortened(remark, _LONGEST_CELL))
+            if is_brief:
+                below.truncate(room if room >= _SHORT_REMARK else width, overflow="ellipsis")
+            if below.cell_len <= room:
+                line, below = f"{line}  {below.plain}".rstrip(), Text()
+            print(line)
+            for text in (below, *texts):
+                for part in text.wrap(console, width) if text else ():
+                    print(f"{2 * _INDENT}{part.plain.rstrip()}")
 
 
 def format_distance(value: int | None, bits: int) -> str:

@@ -278,7 +278,7 @@ def _print_levels(console: Console, project: Project, namespace: NamespaceRow) -
             kept, now = int(is_kept.sum()), " (now)" if level == rule.threshold else ""
             rows.append((f"{level:g}{now}", len(is_kept) - kept, kept))
     if has_text.any():
-        console.print()
+        console.print("\nItems with a text, by SIMHASH_SIMILARITY:", style="bold")
         print_table(("similarity", "dropped", "kept"), rows)
         console.print()
 

@@ -15,16 +15,28 @@ def test_only_equal_texts_have_a_similarity_of_1(similarity, shown):
 
 
 @pytest.mark.parametrize(
-    ("name", "url", "shown"),
+    ("remark", "is_brief", "shown"),
     [
-        ("http://a.example", "http://b.example", "http://b.example"),
-        ("http://127.0.0.1:8471/a/long/zh", "http://127.0.0.1:8472/a/long/zh", "…8472/a/long/zh"),
-        ("https://h.example/2024/a", "https://h.example/2024/a-long-title", "…a-long-title"),
+        ("equal", False, ["    http://h.example/a-long/title  equal"]),
+        ("similar texts", False, ["    http://h.example/a-long/title", "        similar texts"]),
+        (
+            "title: One -> Two, three, four, five, six",
+            True,
+            ["    http://h.example/a-long/title", "        title: One -> Two, three, four, fi…"],
+        ),
     ],
 )
-def test_a_url_shows_what_tells_it_from_the_name_of_the_group(
-    capsys, monkeypatch, name, url, shown
+def test_a_url_is_shown_in_full_with_its_remark_beside_or_below(
+    capsys, monkeypatch, remark, is_brief, shown
 ):
-    monkeypatch.setenv("COLUMNS", "44")
-    output.print_groups([(name, [(url, "equal texts")])])
-    assert capsys.readouterr().out.splitlines()[1] == f"    {shown}  equal texts"
+    monkeypatch.setenv("COLUMNS", "43")
+    output.print_groups([("a", [("http://h.example/a-long/title", remark)])], is_brief=is_brief)
+    assert capsys.readouterr().out.splitlines() == ["a", *shown]
+
+
+def test_a_brief_list_cuts_a_remark_that_has_room_for_its_beginning(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    output.print_groups([("a", [("http://h.example", "similar texts " * 9)])], is_brief=True)
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "    http://h.example  similar texts similar texts similar t…"
+    ]
