@@ -19,7 +19,13 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.content import ItemContent, digest_on, key_on, read_item
+from scrapy_simhash.item.content import (
+    ItemContent,
+    digest_on,
+    key_on,
+    read_item,
+    stands_for_page,
+)
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.fields import PageNames
 from scrapy_simhash.item.keys import UNIDENTIFIED
@@ -86,7 +92,8 @@ class DocumentMaker:
             content = self._read(item, page, says)
             if content.digest is None:
                 return "unreadable"
-            key = self._identity(page, content)
+            is_own = page.has_own_item and stands_for_page(item, page.url)
+            key = self._identity(page, content, is_own=is_own)
             document = Document(_NO_SKETCH, key, page.url, alone=page.has_one_item)
             document.digest = digest_on(content, page.url)
         if not page.has_one_item and content.own_url is not None:
@@ -167,7 +174,8 @@ class DocumentMaker:
                 document.text = cut or main.text
                 document.facts = content.facts.joined(says.facts)
                 if content.text or content.has_more:
-                    document.facts = document.facts.with_rest(content.text, self._secret)
+                    rest = without_state(content.text)
+                    document.facts = document.facts.with_rest(rest, self._secret)
                 document.page_sketch = main.page_sketch
             return None
         if not content.text:
@@ -241,16 +249,17 @@ class DocumentMaker:
         document.sketch, document.text, document.facts = sketch, text, facts
         return None
 
-    def _identity(self, page: Page, content: ItemContent) -> str:
+    def _identity(self, page: Page, content: ItemContent, *, is_own: bool) -> str:
         """The key by which later visits know an item.
 
         The values of SIMHASH_KEY, or its own URL, on whichever page it is found; else the request
-        of its page, if the page has no other item. The first item of a callback that waits may be
-        alone if it has the URL of the page.
+        of its page, if it is alone there or the page's own item. The first item of a callback that
+        waits may be that if it has the URL of the page.
         """
         if (key := key_on(content, page.url)) is not None:
             return key
-        if page.has_one_item or (page.may_have_more and content.has_page_url):
+        may_be = page.may_have_more and content.has_page_url
+        if page.has_one_item or is_own or may_be:
             return page.key
         return UNIDENTIFIED + cast("bytes", digest_on(content, page.url)).hex()
 

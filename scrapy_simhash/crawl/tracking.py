@@ -29,6 +29,7 @@ from scrapy_simhash.crawl.worker import resolve, wait
 from scrapy_simhash.db.pages import StoredPage
 from scrapy_simhash.db.values import check_name
 from scrapy_simhash.index.verdict import Document, Verdict, random_number
+from scrapy_simhash.item.content import stands_for_page
 from scrapy_simhash.item.keys import untracked
 from scrapy_simhash.visible import shortened
 
@@ -68,6 +69,8 @@ class Page:
     compare: Compare | None = None  # overrides SIMHASH_COMPARE
     is_left_alone: bool = False  # the request disables the check
     items: int = 0
+    #: Whether its first item has its URL as its own, and the second one has not.
+    has_own_item: bool = False
     #: The page as SIMHASH_REVISIT caches it; the run that downloaded it, if this one has not; and
     #: whether an item of it is new or has changed.
     cached: StoredPage | None = None
@@ -103,9 +106,9 @@ class Page:
 
 def page_key(crawler: Crawler, request: Request) -> str:
     """The key by which later visits know the page of a request."""
-    if (url := untracked(request.url)) != request.url:
+    url, fingerprinter = untracked(request.url), crawler.request_fingerprinter
+    if url != request.url:
         request = request.replace(url=url)
-    fingerprinter = crawler.request_fingerprinter
     return url if fingerprinter is None else fingerprinter.fingerprint(request).hex()
 
 
@@ -210,7 +213,7 @@ class Tracker:
 
     async def follow(self, page: Page, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Pass on the output of a callback, as it comes."""
-        note_wait = partial(self._note_wait, page)
+        note_wait, first = partial(self._note_wait, page), None
         try:
             while True:
                 output = await _watched(anext(result, _END), note_wait)
@@ -219,8 +222,11 @@ class Tracker:
                 page.idle = 0
                 if output is not None and not isinstance(output, Request):
                     page.items += 1
-                    if page.items > 1:
+                    if page.items == 2:
+                        both = (stands_for_page(one, page.url) for one in (first, output))
+                        page.has_own_item = [*both] == [True, False]
                         resolve(page.is_only, False)
+                    first = output
                 yield output
         finally:
             resolve(page.is_only, page.items == 1)
@@ -228,10 +234,7 @@ class Tracker:
                 release_tree(page.response)
 
     def _note_wait(self, page: Page) -> None:
-        """The callback waits: nobody knows whether its first item is the only one.
-
-        The callback is then treated so for the rest of the crawl, even if it does not wait.
-        """
+        """The callback waits, now or later: nobody knows if its first item is the only one."""
         if page.items != 1 or page.is_only.done():
             return
         resolve(page.is_only, False)

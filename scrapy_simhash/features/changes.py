@@ -248,7 +248,9 @@ def _has_words(tokens: Sequence[str], least: float) -> bool:
 
 
 def _is_number(token: str) -> bool:
-    return token[:1].isdigit()
+    """Whether a token begins with a digit or a fraction such as "¼"; ideographs are words."""
+    first = token[:1]
+    return first.isnumeric() and not first.isalpha()
 
 
 def _is_other_form(new: Sequence[str], old: Sequence[str]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -26,6 +27,7 @@ from scrapy_simhash.item.urls import (
     host_of,
     is_page_url,
     is_url,
+    is_whole_page,
     own_url,
     same_site,
     site,
@@ -149,6 +151,19 @@ def read_item(
         published=published_first(flat_fields),
         canonical=is_canonical(flat_fields, page_url, url),
     )
+
+
+def stands_for_page(item: Any, page_url: str) -> bool:
+    """Whether an item has the URL of its page as its own."""
+    from itemadapter import ItemAdapter  # noqa: PLC0415  (slow, it imports pydantic)
+
+    with suppress(Exception):  # item classes are users' code
+        return any(
+            str(name).casefold() in OWN_NAMES and type(url) is str and is_whole_page(url, page_url)
+            for name, value in ItemAdapter(item).items()
+            for url in [alone(value)]
+        )
+    return False
 
 
 def read_facts(

@@ -257,8 +257,12 @@ def _counted_behind(text: str, start: int, end: int) -> int:
         return ends[size - 1]
     if words[0] in _ALONE and _BOX_START.search(before) and _BOX_END.match(text, ends[0]):
         return ends[0]
-    # Not the label of the next number, as in "Floor 3 Views: 245" or "size 12 reviews 3".
+    # Not the label of the next number, as in "Floor 3 Views: 245" or "size 12 reviews 3", unless
+    # that has a word of its own, as in "3 views 2 replies".
     is_label = match[2] and " ".join(words[-2:]) not in _STOCKED
+    if is_label and (following := _NUMBER.match(text, match.start(2))):
+        own = _WORD_BEHIND.match(text, following.end())
+        is_label = own is None or own[1].casefold() not in _COUNTED
     size = _count_of(words[:-1] if is_label else words)
     if not size or (mark == " " and not _SERIES.isdisjoint(labels[-1:])):
         return 0

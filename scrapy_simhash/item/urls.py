@@ -115,7 +115,7 @@ def own_url(
         lines = [" ".join(" ".join(_texts(value)).split()) for value in values]
         leads_there = len(lines) == 1 and lines[0].startswith(("#", "/", "http://", "https://"))
         if leads_there and is_page_url(lines[0], page_url):
-            return None if _is_whole_page(lines[0], page_url) else _absolute(lines[0], page_url)
+            return None if is_whole_page(lines[0], page_url) else _absolute(lines[0], page_url)
         return "\n".join(lines) if any(lines) else None
     urls: dict[str, str] = {}
     for name, value in fields.items():
@@ -124,7 +124,7 @@ def own_url(
             continue
         url = url.strip()
         if not is_page_url(url, page_url) or name.casefold() in OWN_NAMES:
-            is_whole = _is_whole_page(url, page_url)
+            is_whole = is_whole_page(url, page_url)
             urls[name.casefold()] = "" if is_whole else _absolute(url, page_url)
     for name in OWN_NAMES:
         if name in urls and (urls[name] or is_alone):
@@ -137,7 +137,7 @@ def own_url(
     return candidates.pop() if len(candidates) == 1 else None
 
 
-def _is_whole_page(url: str, page_url: str) -> bool:
+def is_whole_page(url: str, page_url: str) -> bool:
     """Whether a URL is that of the page, and leads to no place on it that the other does not."""
     place = url.partition("#")[2]
     is_none = not place or is_tracking(place) or place == page_url.partition("#")[2]

@@ -165,21 +165,24 @@ async def test_text_of_an_item_outside_of_the_main_text_counts_unless_changes_ar
     settings, call
 ):
     settings = settings | {"SIMHASH_CHANGE_FIELD": "change", "SIMHASH_KNOWN": "drop"}
-    boxes = dict.fromkeys("abcdef", "<aside><a href='/x'>Most read today</a></aside>")
+    state = "<p>{} comments</p><p>{} views, 3 replies</p>"
+    boxes = dict.fromkeys("abcdef", f"<aside><a href='/x'>Most read today</a></aside>{state}")
 
-    async def visited():
+    async def visited(*counts):
         pages = {
-            f"/{name}": layout("paper", title(name), paragraphs(*story(name, 200)) + boxes[name])
-            for name in boxes
+            f"/{name}": layout(
+                "paper", title(name), paragraphs(*story(name, 200)) + box.format(*counts)
+            )
+            for name, box in boxes.items()
         }
         with serve_hosts({"shop.example": pages}) as through:
             urls = {"URLS": [SHOP + path for path in pages]}
             done = await crawl(Whole, settings | through | urls)
         return {item["url"][-1]: item["change"] for item in done.items}
 
-    assert len(await visited()) == 6
-    boxes["a"] = "<aside><a href='/x'>A correction in a box</a></aside>"
-    (changed,) = (await visited()).values()
+    assert len(await visited(3, 40)) == 6
+    boxes["a"] = boxes["a"].replace("Most read today", "A correction in a box")
+    (changed,) = (await visited(5, 61)).values()
     assert changed["fields"] == {"(rest of the item)": [None, None]}
     assert "back" not in changed
     options = ["--database", settings["SIMHASH_DATABASE_URL"], "--namespace", "whole"]

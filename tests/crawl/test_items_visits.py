@@ -108,3 +108,51 @@ async def test_an_item_that_holds_more_than_facts_changes_with_its_page(settings
         with serve_hosts({"shop.example": {"/a": archived(visit)}}) as through:
             done = await crawl(ArchiveSpider, settings | through, [f"{SHOP}/a"], form)
         assert len(done.items) == 1
+
+
+class ShopSpider(PageSpider):
+    """A product and its reviews; `url_of` gives reviews a URL, if they have one."""
+
+    name = "shop"
+
+    def __init__(self, urls, url_of):
+        super().__init__(urls)
+        self.url_of = url_of
+
+    def parse(self, response):
+        price = response.css(".price::text").get()
+        yield {"url": response.url, "name": response.css("h1::text").get(), "price": price}
+        for number, text in enumerate(response.css(".review::text").getall()):
+            yield {"text": text} | self.url_of(response, number)
+
+
+@pytest.mark.parametrize(
+    ("url_of", "found"),
+    [
+        (lambda response, number: {}, {"changed": 1, "unchanged": 2, "new": 1}),
+        (
+            lambda response, number: {"url": f"{response.url}#review-{number}"},
+            {"changed": 1, "unchanged": 2, "new": 1},
+        ),
+        # Rows of a list, which come and go.
+        (
+            lambda response, number: {"url": response.url},
+            {"new": 2, "unchanged": 2, "missing": 1},
+        ),
+    ],
+    ids=["none", "own", "page"],
+)
+@deferred_f_from_coro_f
+async def test_the_item_of_a_page_is_known_beside_its_other_items(settings, url_of, found):
+    def lamp(price: str, *reviews: str) -> dict[str, bytes]:
+        shown = "".join(f"<p class='review'>{review}</p>" for review in reviews)
+        return {"/lamp": layout("shop", "<h1>A lamp</h1>", f"<p class='price'>{price}</p>{shown}")}
+
+    hosts = {"shop.example": lamp("€5.00", "Fine", "It broke")}
+    settings |= {"SIMHASH_KNOWN": "drop"}
+    with serve_hosts(hosts) as through:
+        await crawl(ShopSpider, settings | through, [f"{SHOP}/lamp"], url_of)
+        hosts["shop.example"] = lamp("€5.50", "Fine", "It broke", "Too dark")
+        again = await crawl(ShopSpider, settings | through, [f"{SHOP}/lamp"], url_of)
+    shown = {name: again.stats.get(f"changes/{name}", 0) for name in found}
+    assert shown == found

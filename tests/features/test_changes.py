@@ -106,6 +106,7 @@ def test_other_forms_and_single_edits_are_no_other_name() -> None:
         ("the case 7 of the court", "the case 8 of the court", True),
         ("on 5 March we met them", "on 5 April we met them", True),
         ("job R-491234 in Bonn for you", "job R-491235 in Bonn for you", True),
+        ("take ¼ tsp of salt for it", "take ¾ tsp of salt for it", True),
         ("there were ten of us here", "there were 10 of us here", False),
         ("we met 5 of them there", "we have met 5 of them there", False),
         ("we met all of them there", "we met none of them there", False),

@@ -34,6 +34,10 @@ from scrapy_simhash.item.state import without_state
         ("This page was last edited on 5 May 2024, at 12:00. 17 came", "17"),
         ("Page last updated: June 1, 2024\n42", "42"),
         ("本页面最后编辑于2024年5月3日 12:00。 3 头", "3"),
+        ("312 views 2 replies", ""),
+        ("online for 3 days", ""),
+        ("Online seit 3 Tagen", ""),
+        ("En ligne depuis 3 jours", ""),
         # No count, or maybe something else.
         ("The list was last updated on 2024-05-03", "2024-05-03"),
         ("He likes 5 of them", "5"),
