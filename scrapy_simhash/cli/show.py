@@ -67,7 +67,7 @@ def run_show(project: Project, options: Namespace) -> None:
     for _, namespace, page in pages:
         _print_page(namespace, page)
     if addresses:
-        title = "Several URLs contain it"
+        title = "Several URLs fit"
         output.print_table(("namespace", "URL"), addresses[:_ADDRESSES], title)
         if len(addresses) > _ADDRESSES:
             print(f"These are the first {_ADDRESSES}; name more of the URL.")

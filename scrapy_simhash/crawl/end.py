@@ -291,7 +291,8 @@ class CrawlEnd:
             for advice in advise(namespace, run):
                 logger.info("To drop more: %s", advice)
             if self.stats.get("changes/changed") and not is_released:
-                for advice in find_noise(read_changes(namespace, Selection([run]), ["changed"])):
+                changes = read_changes(namespace, Selection([run]), ["changed"])
+                for advice in find_noise(changes, settings.rule):
                     logger.info("To see fewer changes: %s: %s", advice.setting, advice.effect)
             if settings.report is not None:
                 from scrapy_simhash.report.data import read_report  # noqa: PLC0415

@@ -134,15 +134,15 @@ _left_out = (
     .where(_row.claim != _row.id, ~is_dead(schema.runs))
 )
 
-_is_moved = _row.status == "moved"
 _store = (
     sa.update(schema.sightings)
     .where(_here, is_in(_row.id, "numbers"))
     .values(
         claim=_row.id,
-        status=sa.case((_is_moved, "moved"), (_row.before != 0, "changed"), else_="new"),
+        # What the visit told stays as it was; sightings of what is unchanged are deleted later.
+        status=sa.case((_row.status == "unchanged", "copy"), else_=_row.status),
         meets=1,
-        original=sa.case((_is_moved, _row.original)),
+        original=sa.case((_row.status == "moved", _row.original)),
         action=RESTORED,
         orphaned=False,
         **dict.fromkeys((*_SHOWN, "distance", "similarity")),

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from scrapy_simhash.history.advice import SettingAdvice
 from scrapy_simhash.history.record import Record
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.index.words import UNCHANGED
 from scrapy_simhash.item.facts import PAGE, REST_OF_ITEM
@@ -129,7 +130,7 @@ def steps(data: ReportData) -> Iterator[SettingAdvice]:
     advised = {name for advice in data.advice for name in advice.fields}
     changes = [one for one in data.changes if one.status == "changed"]
     duplicates = data.duplicates
-    noise = [*find_noise(changes, advised)]
+    noise = [*find_noise(changes, data.rule, advised)]
     yield from noise if len(changes) > len(duplicates) else []
     if data.counts and data.patterns:
         yield _repeating(data)
@@ -139,7 +140,9 @@ def steps(data: ReportData) -> Iterator[SettingAdvice]:
     yield from noise if len(changes) <= len(duplicates) else []
 
 
-def find_noise(changes: Iterable[Record], advised: Collection[str] = ()) -> Iterator[SettingAdvice]:
+def find_noise(
+    changes: Iterable[Record], rule: Rule, advised: Collection[str] = ()
+) -> Iterator[SettingAdvice]:
     """Fields that alone or together change most items, unless they tell what these are."""
     together, examples = Counter[frozenset[str]](), dict[frozenset[str], Example]()
     for one in changes:
@@ -164,11 +167,11 @@ def find_noise(changes: Iterable[Record], advised: Collection[str] = ()) -> Iter
             [examples[max(alone, key=len)]],
         )
     texts = sum(count for fields, count in together.items() if fields and fields <= _TEXTS)
-    if texts >= _LEAST_CHANGES and texts * 2 > total:
+    if texts >= _LEAST_CHANGES and texts * 2 > total and rule.change_similarity == 1:
         yield SettingAdvice(
             "SIMHASH_CHANGE_SIMILARITY = 0.9",
-            f"{texts:,} of {total:,} changed items changed only in their text, which "
-            "`scrapy simhash changes --texts` shows. If that is a box beside the article, let the "
+            f"{texts:,} of {total:,} changed items changed only in their text: `scrapy simhash "
+            "changes --texts` shows main texts. If that is a box beside the article, let the "
             "spider select the article alone, or lower the similarity: then edits of a few words, "
             "but for numbers, are no change",
         )

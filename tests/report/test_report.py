@@ -503,7 +503,7 @@ async def test_what_changed_since_the_crawl_before(address, tmp_path):
         ("new", "4"),
     ]
     text = " ".join(path.read_text("utf-8").split())
-    assert "Compared with earlier crawls: 1 new, 2 changed, 1 gone." in text
+    assert "Compared with what was met before: 1 new, 2 changed, 1 gone." in text
     assert ("changed", "in <code>price</code>", "1") in findings_in(text)
     assert ("changed", "in the text", "1") in findings_in(text)
 
@@ -775,6 +775,7 @@ def given(changes=(), drops=()):
         duplicates=drops,
         counts=Counter(drop.status for drop in drops),
         namespace=SimpleNamespace(name="n"),
+        rule=Rule(),
         is_trial=False,
     )
 
