@@ -254,9 +254,35 @@ def difference(
     """Why a document is not a duplicate of a claim with a similar text; None if it is.
 
     `facts` are those of the document, with the names of the fields. On the sites in `strict` the
-    text is common: their documents must agree in every fact, also with claims of other sites.
+    text is common: their documents must agree in every fact, also with claims of other sites. Of
+    what a claim of another site has copies on the document's own site, it must be a copy as well.
     Within a `budget`, texts that may no longer be compared count as different.
     """
+    differs = _difference(row, facts, match, rule, strict, budget=budget)
+    if differs or may_be_one_site(row.url, match.row.url):
+        return differs
+    here = strict | {site(row.url)}
+    for copy in match.copies:
+        if copy.identity != row.identity and may_be_one_site(row.url, copy.url):
+            how = {name: getattr(copy, name) for name in ("identity", "url", "listing", "facts")}
+            stands = replace(match, row=match.row._replace(**how, digest=None, page_sketch=None))
+            differs = _difference(row, facts, stands, rule, here, budget=budget)
+            if differs is None:
+                break
+    # Or it agrees with the claim in everything.
+    return differs and _difference(row, facts, match, rule, here, budget=budget)
+
+
+def _difference(
+    row: ClaimRow,
+    facts: Facts | None,
+    match: Match,
+    rule: Rule,
+    strict: frozenset[str],
+    *,
+    budget: _Budget | None,
+) -> str | None:
+    """The same, without the copies of the claim."""
     other = match.row
     if row.listing and row.listing == other.listing and row.identity != other.identity:
         return "(address)"

@@ -303,9 +303,11 @@ def _read_copies(
     while unread:
         here = lookup.here(ids=sorted(unread))
         read = connection.execute(queries.copies, here).all()
-        for claim, identity, url, facts, visit in read:
+        for claim, identity, url, listing, facts, visit in read:
             if visit >= since:
-                copies[claim].append(ClaimRow(identity=identity, url=url, facts=facts))
+                how = {"identity": identity, "url": url, "listing": listing}
+                shown = claims[claim].facts if facts is None else facts
+                copies[claim].append(ClaimRow(**how, facts=shown))
         # One with more copies than an answer has must not hide those of the others.
         is_cut = len(read) == queries.COPIES
         unread = unread.difference(row[0] for row in read) if is_cut else set()

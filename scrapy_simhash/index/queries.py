@@ -209,8 +209,11 @@ elsewhere = (
 )
 #: The query for what was met as copies of claims, with the facts that they showed.
 copies = (
-    sa.select(_row.claim, _row.identity, schema.url_of(schema.sightings), _row.facts, _row.visit)
+    sa.select(
+        *(_row.claim, _row.identity, schema.url_of(schema.sightings), _row.listing, _row.facts),
+        _row.visit,
+    )
     .select_from(_with_runs)
-    .where(_here, is_in(_row.claim, "ids"), _row.facts.is_not(None), _counts)
+    .where(_here, is_in(_row.claim, "ids"), _row.id != _row.claim, _counts)
     .limit(COPIES)
 )

@@ -67,3 +67,14 @@ def test_another_url_of_a_copy_is_no_second_item(url: str) -> None:
         pages = ("a.com/", "b.com/1", "b.com/1?sid=4", "b.com/print/1")
         kinds = [claim(index, f"http://{page}", "A story") for page in pages]
     assert kinds == ["unique"] + ["duplicate"] * 3
+
+
+def test_a_later_process_compares_with_the_copies_on_the_same_site(url: str) -> None:
+    recipe, other = (f"{TEXT} Take {grams} g of flour." for grams in (250, 750))
+    with Index(url) as index:
+        assert claim(index, "http://a.com/mirror", "A cake", text=recipe) == "unique"
+        assert claim(index, "http://b.com/1", "A cake", text=recipe) == "duplicate"
+    with Index(url) as index:
+        assert claim(index, "http://b.com/1/print", "A cake", text=recipe) == "duplicate"
+        assert claim(index, "http://c.com/1", "A cake", text=other) == "duplicate"
+        assert claim(index, "http://b.com/2", "A cake", text=other) == "unique"

@@ -101,6 +101,24 @@ def test_where_pages_speak_for_items_equal_items_say_nothing(by_page: bool, kind
     assert kinds(Namespace(), *items) == ["unique", kind]
 
 
+# Copies of a claim on the site of a document
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_what_differs_from_a_copy_on_its_own_site_is_no_copy_of_another_site(batch: int) -> None:
+    """A mirror was met first: only the page that it shows is its copy."""
+
+    def flat(name: str, url: str, rooms: str, title: str) -> Thing:
+        return Thing(name, facts=(("rooms", rooms), ("title", title)), url=url)
+
+    mirror, page = flat("m", B, "3", "A flat, mirrored"), flat("a", f"{A}1", "3", "A flat")
+    printed, other = flat("p", f"{A}1/print", "3", "A flat"), flat("b", f"{A}2", "4", "A flat")
+    quoted = flat("q", f"{A}3", "3", "A flat, mirrored")
+    namespace = Namespace()
+    kept = namespace.kept(mirror, page, printed, other, quoted, batch=batch)
+    assert kept == [mirror, other]
+
+
 # A text that several items of a site have
 
 
