@@ -39,18 +39,21 @@ def read_changes(
     """What happened, the oldest first; each content of an item comes once.
 
     An item at a new URL is a copy if its former URL has shown the same visit what it did before,
-    and new if that has shown anything else. A new item that is similar to one that went at the same
-    visit has its URL and the values that differ.
+    and new if that has shown anything else. What is new is left out if a known item has changed to
+    it. A new item that is similar to one that went at the same visit has its URL and the values
+    that differ.
     """
     told = set[tuple[int, int, str]]()
     query = _query(namespace, selection, statuses).where(*conditions)
     for rows in sql.read_in_pages(namespace, query, _row.id, _PAGE):
         former, gone = _former(namespace, rows), _gone(namespace, rows)
+        known = _known(namespace, rows)
         found = []
         for row in rows:
             for status in _statuses(row, former[row.id]):
                 key = row.identity, row.claim, status
-                if status in statuses and key not in told:
+                is_known = status == "new" and (row.claim, row.visit) in known
+                if status in statuses and key not in told and not is_known:
                     told.add(key)
                     formerly = gone.get((row.similar_claim, row.visit))
                     change = _change(namespace, row, status, formerly)
@@ -126,6 +129,17 @@ def _gone(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> dict[tuple[int |
     )
     found = namespace.read(query, claims=similar, visits={row.visit for row in rows})
     return {(row.claim, row.visit): item_url(row.key, row.url) for row in found}
+
+
+def _known(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> set[tuple[int, int]]:
+    """Which claims known items have changed to, and at which visits, that tell of them as well."""
+    query = select(_row.claim, _row.visit).where(
+        *(_row.namespace == namespace.id, is_in(_row.claim, "claims"), _row.id != _row.claim),
+        *(is_in(_row.visit, "visits"), _row.status == "changed"),
+    )
+    new = [row for row in rows if row.status == "new"]
+    lists = {"claims": {row.claim for row in new}, "visits": {row.visit for row in new}}
+    return {(row.claim, row.visit) for row in namespace.read(query, **lists)} if new else set()
 
 
 def _statuses(row: Row[Any], former: Sequence[Row[Any]]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Match, Sighting, V
 from scrapy_simhash.index.visits import (
     came_of,
     in_common,
+    is_by_hand,
     judge,
     may_be_one_site,
     preference,
@@ -236,9 +237,9 @@ def _with_differences(
             continue
         differs = difference(row, facts, match, rule, strict, budget=budget)
         compared.append(replace(match, differs=differs) if differs else match)
-        met = None if differs else seen.met(claim, row.identity)
-        # With "pass", not all that another visit has met counts.
-        has_copy |= met is not None and (rule.known != "pass" or seen.is_here(met))
+        if differs is None and (met := seen.met(claim, row.identity)):
+            # With "pass", not all counts that was restored, or that another visit has met.
+            has_copy |= rule.known != "pass" or (seen.is_here(met) and not is_by_hand(match))
     return compared
 
 

@@ -135,13 +135,6 @@ class Seen:
         """Where a claim is what other identities were last shown, before this visit."""
         return [one for one in self._elsewhere(claim) if one.identity != identity]
 
-    def has_copies(self, stored: Sighting) -> bool:
-        """Whether the last visit of another spider left an item out for what was stored."""
-        return bool(stored.meets and self.visits.others) and any(
-            not one.meets and one.run in self.visits.others
-            for one in self.elsewhere(stored.claim, stored.identity)
-        )
-
     def is_here(self, sighting: Sighting) -> bool:
         """Whether a sighting is one of this visit."""
         return self.visits.visit in (None, sighting.visit)

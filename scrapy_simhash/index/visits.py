@@ -26,9 +26,9 @@ the item                                                               is       
 
 "pass" stores an item if and only if no claim that is met covers it, as a first crawl would; what
 row 2 calls a copy has changed if it is stored, and 5c is new. What the last visit of another spider
-stored covers no later version of the same item; and nothing unchanged of which it left out a copy.
-What was restored by hand, although a claim covers it, is stored again while it is unchanged, and
-covers nothing else.
+stored covers no later version of the same item, and nothing that this spider has stored before, as
+long as that is unchanged or has moved. What was restored by hand, although a claim covers it, is
+stored again while it is unchanged, and covers nothing else.
 
 Examples, each a second visit; "a: X" means that URL a shows the content X:
 
@@ -45,6 +45,7 @@ Examples, each a second visit; "a: X" means that URL a shows the content X:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -102,17 +103,17 @@ def judge(
     if was and stands:
         return verdict("copy", before=replaced[0], stores=False, match=stands, replaces=replaced)
     if was or (here and not covering):
-        new = [match for match in covering if _is_new_here(match, row, seen)]
+        met = [(match, seen.met(match.row, row.identity)) for match in covering]
+        new = [match for match, one in met if one and one.status == "new" and seen.is_here(one)]
         stands = next(iter(new or covering), None)
         return verdict(
             "changed", before=replaced[0], stores=not new, match=stands, replaces=replaced
         )
     if covering:
         return verdict("copy", stores=False)
-    last = _elsewhere(row, copies, seen)
-    of_site = [one for one in last if may_be_one_site(row.url, one.url)]
+    last, of_site = _elsewhere(row, copies, seen)
     if same := equal_to(row, of_site, compared, rule):
-        # Its URL may have been different at each visit, beside a URL that stays.
+        # Its URL may be different at each visit, beside a URL that stays.
         equal = [one for one in of_site if equal_to(row, [one], compared, rule)]
         # Its page may have had other items, or none, and it another identity there.
         status: Status = "moved" if former_url(row, same) else "unchanged"
@@ -138,14 +139,16 @@ def _covering(
     met = [match for match in copies if seen.meeting(match.row)]
     if rule.known != "pass" or not met:
         return met
-    is_by_hand = same is not None and _is_by_hand(compared.get(same.claim))
-    is_needed = same is not None and seen.has_copies(same)
+    is_restored = is_by_hand(same and compared.get(same.claim))
+    if seen.visits.others and not (same or seen.was(row.identity) or seen.here(row.identity)):
+        same = equal_to(row, _elsewhere(row, copies, seen)[1], compared, rule)
+    stays = same and same.meets and same.run not in seen.visits.others
 
     def counts(one: Sighting, match: Match) -> bool:
         is_here = seen.is_here(one)
         if one.identity == row.identity:
-            return is_here or equal_to(row, [one], compared, rule) is not None
-        return (is_here or not is_needed) and not (is_by_hand or _is_by_hand(match))
+            return is_here or bool(equal_to(row, [one], compared, rule))
+        return (is_here or not stays) and not (is_restored or is_by_hand(match))
 
     return [match for match in met if any(counts(one, match) for one in seen.meeting(match.row))]
 
@@ -177,8 +180,12 @@ def _verdict(
         is_same = is_sure and status in ("unchanged", "moved")
         stays = then is not None and is_same and _shows(then.row, row)
         origin = origin if before is None else before.origin
-        own = row._replace(origin=origin, came_of=_came_of(numbers, compared))
-        if then and status == "unchanged" and _is_by_hand(then):
+        # What is the same as a claim has not come of it, but of what that did.
+        replaced = () if status in ("unchanged", "moved") else numbers
+        earlier = (came_of(compared[one].row) for one in numbers if one in compared)
+        known = [*replaced, *chain.from_iterable(earlier)]
+        own = row._replace(origin=origin, came_of=packed_numbers(known) if known else None)
+        if then and status == "unchanged" and is_by_hand(then):
             own = own._replace(differs=BY_HAND, similar_claim=then.row.similar_claim)
         nearest = match if status == "new" else then
         return Verdict(
@@ -203,7 +210,7 @@ def _verdict(
     return Verdict(kind, match, status=status, row=row, before=before, came_of=stands_for)
 
 
-def _is_by_hand(match: Match | None) -> bool:
+def is_by_hand(match: Match | None) -> bool:
     """Whether a claim stands for an item that was restored."""
     return match is not None and match.row.differs == BY_HAND
 
@@ -228,7 +235,7 @@ def equal_to(
     )
     return max(
         equal,
-        key=lambda one: (one.digest == row.digest, _is_by_hand(compared.get(one.claim))),
+        key=lambda one: (one.digest == row.digest, is_by_hand(compared.get(one.claim))),
         default=None,
     )
 
@@ -262,29 +269,21 @@ def came_of(claim: ClaimRow) -> list[int]:
     return numbers
 
 
-def _came_of(replaced: Sequence[int], compared: Mapping[int, Match]) -> bytes | None:
-    """What a claim comes of that replaces others, as it is stored; the latest first."""
-    known = [*replaced]
-    for number in replaced:
-        if number in compared:
-            known += came_of(compared[number].row)
-    return packed_numbers(known) if known else None
-
-
 def packed_numbers(numbers: Iterable[int]) -> bytes:
     """The numbers of claims that another one came of, as they are stored."""
     return np.array([*dict.fromkeys(numbers)][:_MOST_CAME_OF], "<i8").tobytes()
 
 
-def _elsewhere(row: ClaimRow, copies: Sequence[Match], seen: Seen) -> list[Sighting]:
-    """Where what covers a document was last met: not as a copy, if possible, and the latest."""
+def _elsewhere(
+    row: ClaimRow, copies: Sequence[Match], seen: Seen
+) -> tuple[list[Sighting], list[Sighting]]:
+    """Where what covers a document was last met, and where of that on its site.
+
+    Not as a copy, if possible, and the latest.
+    """
     found = [one for match in copies for one in seen.elsewhere(match.row.id, row.identity)]
-    return sorted(found, key=lambda one: (one.status != "copy", one.visit, one.id), reverse=True)
-
-
-def _is_new_here(match: Match, row: ClaimRow, seen: Seen) -> bool:
-    sighting = seen.met(match.row, row.identity)
-    return sighting is not None and sighting.status == "new" and seen.is_here(sighting)
+    found.sort(key=lambda one: (one.status != "copy", one.visit, one.id), reverse=True)
+    return found, [one for one in found if may_be_one_site(row.url, one.url)]
 
 
 def _by_likeness(
@@ -391,5 +390,5 @@ def _shows(claim: ClaimRow, row: ClaimRow) -> bool:
 
 
 def may_be_one_site(one: str, other: str) -> bool:
-    """Whether two URLs are of one site; True if one is unknown, which is the stricter rule."""
+    """Whether two URLs are of one site; True if one is unknown: the stricter rule."""
     return not (one and other) or same_site(one, other)

@@ -56,6 +56,34 @@ two/a U, a U
     drop: copy two/a, unchanged a
     missing 0
 
+# A story is corrected, and its copy on another site comes first and has the old text still
+a T, two/a T+
+    new a, copy two/a
+two/a T+, a T'
+    pass: unchanged two/a, changed/left a
+    drop: unchanged two/a, changed a
+    missing 0
+    told changed a
+
+# A page is corrected, and met first at a URL of a session
+p2 T date:12
+    new p2
+p2?s=1 T date:26, p2 T date:26
+    new p2?s=1, changed/left p2
+    told changed p2
+
+# A story moves that another spider's last visit has a similar one of, on another site
+% SIMHASH_NAMESPACE shared
+!spider:city b T'
+    new b
+!spider:state two/x T' price:5
+    new two/x
+!spider:city c T'
+    pass: moved c from:b
+    drop: copy c
+!spider:city c T'
+    unchanged c
+
 # An agency rewrites its story, and the paper of another spider has the old one still
 % SIMHASH_NAMESPACE shared
 !spider:agency a T

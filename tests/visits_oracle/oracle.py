@@ -164,22 +164,27 @@ class Oracle:
         """What of it covers an item, the most similar first.
 
         With "pass", the last visit of another spider covers nothing that has changed at the same
-        identity, and nothing of which it left out a copy, as long as that is unchanged.
+        identity, and nothing that was stored, as long as it is unchanged or has moved.
         """
         found = by_likeness((one for one in self.met(run) if one.covers(item)), item)
-        same = next((one for one in self.was(run, item.identity) if one.equals(item)), None)
-        copies = self.others(run, item.identity) if same and same.told.stored else ()
-        is_needed = any(
-            one.content is same.content and not one.told.stored and one in self._current(run)
-            for one in copies
-        )
-        return [
-            one
-            for one in found
-            if self.mode == "drop"
-            or one.run.visit == run.visit
-            or (one.equals(item) if one.item.identity == item.identity else not is_needed)
-        ]
+        before = self._equal_before(run, item)[:1]
+        stays = any(one.told.stored and one not in self._current(run) for one in before)
+        own = [one for one in found if one.item.identity == item.identity and one.equals(item)]
+        others = [one for one in found if one.item.identity != item.identity and not stays]
+        here = [one for one in found if self.mode == "drop" or one.run.visit == run.visit]
+        return [one for one in found if one in own + here + others]
+
+    def _equal_before(self, run: Run, item: Item) -> list[Sighting]:
+        """What an item showed before, or of an unknown one what its site has shown elsewhere."""
+        if not (was := self.was(run, item.identity)) and not self.here(run, item.identity):
+            was = [one for one in self._last(run, item) if one.item.site == item.site]
+        return [one for one in was if one.equals(item)]
+
+    def _last(self, run: Run, item: Item) -> list[Sighting]:
+        """Where what covers an item was last met: not as a copy, if possible, and the latest."""
+        found = [one for one in self.others(run, item.identity) if one.covers(item)]
+        found.sort(key=self.sightings.index, reverse=True)
+        return sorted(found, key=lambda one: one.told.status == "copy")
 
     def _current(self, run: Run) -> list[Sighting]:
         """The sightings of this visit, and of the last one of each other spider."""
@@ -235,15 +240,7 @@ class Oracle:
 
     def _elsewhere(self, run: Run, item: Item) -> Row:
         """Rows 5 and 6: what is unknown, and like nothing that is met."""
-        met = {one.content for one in self.met(run)}
-        others = [
-            one
-            for one in self.others(run, item.identity)
-            if one.content not in met and one.covers(item)
-        ]
-        # The URL last met, not that of a copy.
-        others.sort(key=self.sightings.index, reverse=True)
-        others.sort(key=lambda one: one.told.status == "copy")
+        others = self._last(run, item)
         of_site = [one for one in others if one.item.site == item.site]
         if same := [one for one in of_site if one.equals(item)]:
             has_moved = same[0].item.address != item.address and item.identity[:5] != "item:"
@@ -273,7 +270,9 @@ class Oracle:
         is_same = row.name == "1" or (row.name == "5a" and row.replaces[0].run.complete)
         stays = is_same and content and equal(content.item.content, item.content)
         if stored and not stays:
-            content = Stored(item, run.visit, replaced)
+            # What is the same has come of what that did.
+            earlier = {old for one in replaced for old in one.before}
+            content = Stored(item, run.visit, earlier if row.name in ("1", "5a") else replaced)
         elif row.name == "3":
             # It stands for what others have changed to, too.
             content.before |= replaced - {content}
@@ -317,8 +316,7 @@ class Oracle:
 
     def _last_complete(self, run: Run) -> int:
         """The last complete visit of the same spider and arguments, before this one."""
-        earlier = (one.visit for one in self._alike(run) if one.visit < run.visit)
-        return max(earlier, default=0)
+        return max((one.visit for one in self._alike(run) if one.visit < run.visit), default=0)
 
     def _alike(self, run: Run) -> list[Run]:
         """The complete runs of the same spider and arguments."""
@@ -355,17 +353,19 @@ class Oracle:
     def changes(self, visit: int) -> list[tuple[str, str, str]]:
         """What a visit tells once it is over: what is new, changed or moved, with both URLs.
 
-        Each identity and content is reported once.
+        Each identity and content is reported once, and what is new only if no known item has
+        changed to it.
         """
         told = dict[tuple[str, Stored], tuple[str, str, str]]()
-        for one in self.sightings:
-            if one.run.visit == visit and not one.released:
-                status = self._told_at_last(one)
-                origin = "" if status == "new" else one.told.origin
-                if status not in ("unchanged", "copy"):
-                    told.setdefault(
-                        (one.item.identity, one.content), (status, one.item.url, origin)
-                    )
+        here = [one for one in self.sightings if one.run.visit == visit and not one.released]
+        known = {one.content for one in here if one.told[:2] == ("changed", False)}
+        for one in here:
+            status = self._told_at_last(one)
+            origin = "" if status == "new" else one.told.origin
+            is_known = status == "new" and one.content in known
+            if not is_known and status not in ("unchanged", "copy"):
+                key = one.item.identity, one.content
+                told.setdefault(key, (status, one.item.url, origin))
         return [*told.values()]
 
     def _told_at_last(self, one: Sighting) -> str:

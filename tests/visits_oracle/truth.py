@@ -56,19 +56,21 @@ def _have(items: Iterable[Item], item: Item) -> bool:
 def _is_first_crawl(outcome: Outcome, earlier: Sequence[Outcome]) -> bool:
     """One of a namespace in which the other spiders have stored what their last visits did.
 
-    What they were shown under an item's own identity counts only if nothing has changed; nor does
-    what they have stored cover what they left out themselves.
+    What they were shown under an item's own identity counts only if nothing has changed; and what
+    an earlier visit has stored is stored again, as long as it is there.
     """
     others = {each.run.spider: each for each in earlier if each.run.spider != outcome.run.spider}
     last, kept = [one for each in others.values() for one in each.seen], []
+    stored = [one.item for each in earlier for one in each.seen if one.stored]
     for one in outcome.seen:
         is_copy = any(covers(other, one.item) for other in kept)
         is_elsewhere = any(other.stored and _covers_now(other, one) for other in last)
-        is_missed = _have_equal(_last_shown(one.item.identity, earlier), one.item) and any(
-            not other.stored and covers(one.item, other.item) for other in last
+        was_stored = any(
+            other.site == one.item.site and equal(other.content, one.item.content)
+            for other in stored
         )
         if one.told.stored:
-            if is_copy or (is_elsewhere and not is_missed):
+            if is_copy or (is_elsewhere and not was_stored):
                 return False
             kept.append(one.item)
         elif not (is_copy or is_elsewhere):
