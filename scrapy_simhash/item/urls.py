@@ -254,7 +254,7 @@ def _unicode(label: str) -> str:
 _VIEW = r"(?:amp|druckansicht|mobile|print(?:able|er)?(?:[-_]?(?:friendly|page|version|view))?)"
 _SAME_HOST = re.compile(rf"^(?:www|m|{_VIEW})\.")
 _SAME_PATH = re.compile(
-    rf"^/(?:m|{_VIEW})(?=/.)|[/.]{_VIEW}(?=(?:\.html?)?/?$)"
+    rf"^/m(?=/.)|/{_VIEW}(?=/.)|[/.]{_VIEW}(?=(?:\.html?)?/?$)"
     # vBulletin and MyBB
     r"|(?<=/)(?:print|show)(?=thread\.php$)",
     re.IGNORECASE,

@@ -79,6 +79,8 @@ def test_same_site(one: str, other: str, expected: bool) -> None:
         ("https://amp.a.test/x/1", "shown"),
         ("https://a.test/amp/x/1", "shown"),
         ("https://a.test/x/1/print/", "shown"),
+        ("https://a.test/x/print/1", "shown"),
+        ("https://a.test/x/prints/1", None),
         ("https://a.test/m/x/1?m=1", "shown"),
         ("https://a.test/x/1?printable=yes&utm_source=b", "shown"),
         ("https://a.test/x/1?outputType=amp", "shown"),
