@@ -201,6 +201,7 @@ class Deduplicator:
             (self._start.spider_opened, signals.spider_opened),
             (self._start.spider_closed, signals.spider_closed),
             (self.tracker.item_scraped, signals.item_scraped),
+            (self.end.spider_opened, signals.spider_opened),
             (self.end.response_received, signals.response_received),
             (feeds.spider_opened, signals.spider_opened),
             (feeds.slot_closed, signals.feed_slot_closed),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from shlex import quote
 from typing import Any
 
-from scrapy import Request, signals
+from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES
@@ -51,42 +51,6 @@ _SKIPPED_REQUESTS = "deltafetch/skipped"
 _FAILED_RETRY = re.compile(r"[45]\d\d |\w+\.")
 
 
-class FilteredRequests:
-    """Sees whether the filter of duplicates drops requests that this crawl has not made.
-
-    A filter remembers those of earlier crawls in a JOBDIR that is used again, or where a
-    DUPEFILTER_CLASS stores them. Nothing is recorded of crawls whose filter begins empty.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        #: Whether it has dropped one.
-        self.is_known = False
-        self._crawler = crawler
-        self._made: set[bytes] = set()
-        self._is_new = False
-        crawler.signals.connect(self._spider_opened, signals.spider_opened)
-
-    def _spider_opened(self) -> None:
-        if may_know_requests(self._crawler):
-            self._crawler.signals.connect(self._request_scheduled, signals.request_scheduled)
-            self._crawler.signals.connect(self._request_dropped, signals.request_dropped)
-
-    def _request_scheduled(self, request: Request) -> None:
-        """Handle the signal: a request is about to be filtered."""
-        fingerprinter = self._crawler.request_fingerprinter
-        if self.is_known or request.dont_filter or fingerprinter is None:
-            return
-        fingerprint = fingerprinter.fingerprint(request)
-        self._is_new = fingerprint not in self._made
-        self._made.add(fingerprint)
-
-    def _request_dropped(self, request: Request) -> None:
-        """Handle the signal, which follows at once if the request was filtered."""
-        if self._is_new and not request.dont_filter:
-            self.is_known = True
-            self._made.clear()
-
-
 @dataclass(eq=False)
 class CrawlEnd:
     """Handles the end of the spider, and then of the engine."""
@@ -103,10 +67,12 @@ class CrawlEnd:
     pipeline_errors: list[Exception] = field(default_factory=list)
     # The hashes of the identity keys of pages that the site says are gone.
     gone: set[int] = field(default_factory=set)
-    filtered: FilteredRequests = field(init=False)
+    # Whether the filter of duplicates may drop requests that this crawl has not made.
+    knows_requests: bool | None = False
 
-    def __post_init__(self) -> None:
-        self.filtered = FilteredRequests(self.crawler)
+    def spider_opened(self) -> None:
+        """Handle the signal: before any request."""
+        self.knows_requests = may_know_requests(self.crawler)
 
     def response_received(self, response: Response, request: Request) -> None:
         """Handle the signal."""
@@ -256,7 +222,7 @@ class CrawlEnd:
             and self.settings.on_duplicate != "skip"
             and not stats.get("spider_exceptions/count")
             and not self.stats.get("failed_open")
-            and not self.filtered.is_known
+            and not self.knows_requests
             and _failures(stats) <= 0
         )
 
