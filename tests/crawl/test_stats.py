@@ -1,4 +1,4 @@
-"""The names of stats: a page, or foreign code, adds only so many."""
+"""The names of stats are limited, and the line of a drop is harmless."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import pytest
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.test import get_crawler
 
+from scrapy_simhash.crawl.deduplicator import _message
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.index.verdict import Verdict
+from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Verdict
+from scrapy_simhash.simhash.scheme import Sketch
+
+HOSTILE = "http://ann:hush-hush@a.test/\x1b[2J\r\nCRITICAL: all is lost\u202e"
 
 COUNTS = {
     "kept/other_facts/": lambda stats, name: stats.count_verdict(
@@ -27,3 +31,13 @@ def test_names_that_are_chosen_elsewhere_are_limited(kind):
     assert found["x7/y7"] == 401
     assert found["(others)"] == 300
     assert (len(found), sum(found.values())) == (101, 800)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_drop_is_logged_in_one_harmless_line(exact):
+    document = Document(Sketch(1, 9, None), HOSTILE, HOSTILE, exact=exact)
+    match = Match(ClaimRow(key=HOSTILE, url=HOSTILE), 0, 1.0)
+    message = _message("duplicate", document, match)
+    assert message.isprintable()
+    assert message.count("http://ann:***@a.test/\\u001b[2J") == 2
+    assert "hush" not in message
