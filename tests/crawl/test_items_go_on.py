@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from loopback import PageSpider, article, crawl, path_of, prose, serve
+from loopback import STORES, PageSpider, article, crawl, path_of, prose, serve
 from scrapy import Request, signals
 from scrapy.logformatter import LogFormatter
 from scrapy.utils.defer import deferred_f_from_coro_f
+
+# Without the add-on, as the docs show it.
+PROJECTS = (Path(__file__).parents[2] / "docs/projects.md").read_text("utf-8")
+(BLOCK,) = re.findall(r"```python\n(DOWNLOADER_MIDDLEWARES.*?)```", PROJECTS, re.DOTALL)
+BY_HAND: dict[str, dict[str, int]] = {}
+exec(BLOCK, {}, BY_HAND)
 
 
 class Waits(PageSpider):
@@ -227,3 +235,19 @@ async def test_the_copy_of_an_item_that_ends_without_a_signal_takes_its_place(
     assert done.urls == ["/b"]
     assert done.stats["claims/released"] == done.stats["claims/confirmed"] == 1
     assert "failed_open" not in done.stats
+
+
+@pytest.mark.parametrize("left_out", ["", "EXTENSIONS", "DOWNLOADER_MIDDLEWARES"])
+@deferred_f_from_coro_f
+async def test_the_components_do_the_same_as_the_add_on(settings, left_out, caplog):
+    given = {name: value for name, value in BY_HAND.items() if name != left_out}
+    with serve({"/a": article(1), "/b": article(1), "/c": article(2)}) as site:
+        urls = [f"{site}/{name}" for name in "abc"]
+        by_hand = await crawl(PageSpider, settings | STORES | given | {"ADDONS": {}}, urls)
+        other = {"SIMHASH_NAMESPACE": "other"}
+        added = await crawl(PageSpider, settings | STORES | other, urls)
+    assert by_hand.urls == added.urls == ["/a", "/c"]
+    # A copy is found in flight, or in the index.
+    same = [{*one.stats} - {"in_flight_waits", "index/candidates"} for one in (by_hand, added)]
+    assert same[0] == same[1]
+    assert not [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}]

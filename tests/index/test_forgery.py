@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -131,3 +134,26 @@ def test_sketches_of_pages_are_made_with_the_secret_too() -> None:
     one, other = (sketch(shingles(text, key)) for key in (secret_of(KNOWN), b"another"))
     assert containment(one, one) == 1
     assert containment(one, other) == containment(sketch(shingles(text)), other) == 0
+
+
+FORKED = """
+import os
+from scrapy_simhash.index.verdict import random_number
+
+there, here = os.pipe()
+random_number()
+child = os.fork()
+if not child:
+    os.write(here, str(random_number()).encode())
+    os._exit(0)
+os.waitpid(child, 0)
+print(random_number() == int(os.read(there, 99)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_forked_process_draws_other_numbers():
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "False\n"

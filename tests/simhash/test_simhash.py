@@ -11,6 +11,8 @@ from scrapy_simhash.classic.scheme import within
 from scrapy_simhash.simhash.measure import (
     distance,
     expected_distance,
+    hamming,
+    jaccard,
     limits,
     similarity_at,
 )
@@ -136,3 +138,23 @@ def test_limits_fall_as_the_similarity_rises(a: float, b: float) -> None:
     assert low[0] >= high[0]
     assert low[1] >= high[1]
     assert 0 <= low[0] <= low[1] <= 26
+
+
+def packed(values: list[int], width: int) -> np.ndarray:
+    data = b"".join(value.to_bytes(width, "big") for value in values)
+    return np.frombuffer(data, np.uint8).reshape(-1, width)
+
+
+@given(st.data(), st.sampled_from([1, 5, 8, 16, 20, 64]))
+def test_distances_of_many_fingerprints_are_those_of_each_pair(data, width: int) -> None:
+    values = st.lists(st.integers(0, 2 ** (8 * width) - 1), max_size=6)
+    rows, columns = data.draw(values), data.draw(values)
+    found = hamming(packed(rows, width)[:, None], packed(columns, width)[None])
+    assert found.shape == (len(rows), len(columns))
+    assert found.tolist() == [[distance(a, b) for b in columns] for a in rows]
+
+
+@given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)))
+def test_jaccard_is_what_sets_share_of_what_they_have(a: set[int], b: set[int]) -> None:
+    one, other = (np.array(sorted(values), np.uint64) for values in (a, b))
+    assert jaccard(one, other) == (len(a & b) / len(a | b) if a | b else 0)

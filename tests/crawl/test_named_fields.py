@@ -1,4 +1,4 @@
-"""The fields of SIMHASH_CHANGE_FIELD and SIMHASH_GROUP_FIELD take nobody's value."""
+"""Fields that settings name: written ones take nobody's value, unknown ones are reported."""
 
 from __future__ import annotations
 
@@ -71,3 +71,31 @@ def test_an_object_that_is_yielded_twice_has_its_last_status(kind, caplog):
         field.write(copy.copy(item), {"status": "of a copy"})
     assert ItemAdapter(item)["status"] == {"status": 2}
     assert caplog.messages == []
+
+
+async def warnings(settings, caplog, pages=1, **given):
+    with serve({f"/{number}": article(number) for number in range(pages)}) as site:
+        urls = [f"{site}/{number}" for number in range(pages)]
+        done = await crawl(PageSpider, settings | STORES | given, urls)
+    assert len(done.items) == pages
+    named = (one for one in caplog.records if one.name == "scrapy_simhash.crawl.fields")
+    return [one.getMessage() for one in named]
+
+
+@pytest.mark.parametrize(
+    ("setting", "pages"), [("SIMHASH_FIELDS", 1), ("SIMHASH_IGNORE_FIELDS", 30), ("SIMHASH_KEY", 1)]
+)
+@deferred_f_from_coro_f
+async def test_a_field_that_no_item_has_is_reported_once(settings, caplog, setting, pages):
+    (line,) = await warnings(settings, caplog, pages, **{setting: ["ur1"]})
+    assert line.startswith(f"{setting} names fields that none of the first items has: 'ur1'")
+
+
+@pytest.mark.parametrize(
+    # Strings as given to `-s`.
+    "given",
+    [{"scrapy.Item": ["ur1"]}, "url, url.path", "['url']", '{"scrapy.Item": ["ur1"]}'],
+)
+@deferred_f_from_coro_f
+async def test_nothing_is_logged_about_fields_in_use_or_other_items(settings, caplog, given):
+    assert await warnings(settings, caplog, SIMHASH_IGNORE_FIELDS=given) == []
