@@ -123,22 +123,16 @@ class ShopSpider(PageSpider):
         price = response.css(".price::text").get()
         yield {"url": response.url, "name": response.css("h1::text").get(), "price": price}
         for number, text in enumerate(response.css(".review::text").getall()):
-            yield {"text": text} | self.url_of(response, number)
+            yield {"text": text} | self.url_of(response.url, number)
 
 
 @pytest.mark.parametrize(
     ("url_of", "found"),
     [
-        (lambda response, number: {}, {"changed": 1, "unchanged": 2, "new": 1}),
-        (
-            lambda response, number: {"url": f"{response.url}#review-{number}"},
-            {"changed": 1, "unchanged": 2, "new": 1},
-        ),
+        (lambda *_: {}, {"changed": 1, "unchanged": 2, "new": 1}),
+        (lambda url, n: {"url": f"{url}#review-{n}"}, {"changed": 1, "unchanged": 2, "new": 1}),
         # Rows of a list, which come and go.
-        (
-            lambda response, number: {"url": response.url},
-            {"new": 2, "unchanged": 2, "missing": 1},
-        ),
+        (lambda url, _: {"url": url}, {"new": 2, "unchanged": 2, "missing": 1}),
     ],
     ids=["none", "own", "page"],
 )
