@@ -152,7 +152,6 @@ def test_only_an_item_that_was_elsewhere_has_a_former_url(db, known) -> None:
 
 @pytest.mark.parametrize("known", ["pass", "drop"])
 def test_what_is_new_at_a_url_of_a_session_is_a_change_of_the_page(db, known) -> None:
-    """It was met there first."""
     before, after = (1, {"date": "2026-10-12"}), (1, {"date": "2026-10-26"})
     visit(db, {"p": before, "x": 2}, known=known)
     again = visit(db, {"p?s=1": after, "p": after, "x": 2, "y": 3}, known=known)
