@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from heapq import nlargest
 from itertools import combinations, islice
 from types import MappingProxyType
 
@@ -263,13 +265,15 @@ def difference(
     if differs or may_be_one_site(row.url, match.row.url):
         return differs
     here = strict | {site(row.url)}
-    for copy in match.copies:
-        if copy.identity != row.identity and may_be_one_site(row.url, copy.url):
-            how = {name: getattr(copy, name) for name in ("identity", "url", "listing", "facts")}
-            stands = replace(match, row=match.row._replace(**how, digest=None, page_sketch=None))
-            differs = _difference(row, facts, stands, rule, here, budget=budget)
-            if differs is None:
-                break
+    own = [one for one in match.copies if may_be_one_site(row.url, one.url)]
+    others = (one for one in own if one.identity != row.identity)
+    # The text is compared with each of them that has the same facts.
+    for copy in nlargest(NEAREST, others, key=partial(in_common, row)):
+        how = {name: getattr(copy, name) for name in ("identity", "url", "listing", "facts")}
+        stands = replace(match, row=match.row._replace(**how, digest=None, page_sketch=None))
+        differs = _difference(row, facts, stands, rule, here, budget=budget)
+        if differs is None:
+            break
     # Or it agrees with the claim in everything.
     return differs and _difference(row, facts, match, rule, here, budget=budget)
 

@@ -301,13 +301,12 @@ def _read_copies(
     copies = defaultdict[int, list[ClaimRow]](list)
     since = visits.visit or 0 if lookup.rule.known == "pass" else 0
     while unread:
-        here = lookup.here(ids=sorted(unread))
+        here = lookup.here(ids=sorted(unread)) | {"since": since}
         read = connection.execute(queries.copies, here).all()
-        for claim, identity, url, listing, facts, visit in read:
-            if visit >= since:
-                how = {"identity": identity, "url": url, "listing": listing}
-                shown = claims[claim].facts if facts is None else facts
-                copies[claim].append(ClaimRow(**how, facts=shown))
+        for claim, identity, url, listing, facts in read:
+            shown = claims[claim].facts if facts is None else facts
+            one = ClaimRow(identity=identity, url=url, listing=listing, facts=shown)
+            copies[claim].append(one)
         # One with more copies than an answer has must not hide those of the others.
         is_cut = len(read) == queries.COPIES
         unread = unread.difference(row[0] for row in read) if is_cut else set()

@@ -209,11 +209,9 @@ elsewhere = (
 )
 #: The query for what was met as copies of claims, with the facts that they showed.
 copies = (
-    sa.select(
-        *(_row.claim, _row.identity, schema.url_of(schema.sightings), _row.listing, _row.facts),
-        _row.visit,
-    )
+    sa.select(_row.claim, _row.identity, schema.url_of(schema.sightings), _row.listing, _row.facts)
     .select_from(_with_runs)
     .where(_here, is_in(_row.claim, "ids"), _row.id != _row.claim, _counts)
+    .where(_row.visit >= sa.bindparam("since"))
     .limit(COPIES)
 )
