@@ -35,7 +35,7 @@ _NO_TERMINAL = 200
 
 # Of the lines in a group.
 _INDENT = "    "
-# Columns for which a remark is cut rather than put below its URL.
+# The fewest columns beside a URL in which a remark is cut; with fewer it stands below.
 _SHORT_REMARK = 30
 
 # Texts are cut at words, except in a script without spaces.

@@ -254,7 +254,7 @@ class DocumentMaker:
 
         The values of SIMHASH_KEY, or its own URL, on whichever page it is found; else the request
         of its page, if it is alone there or the page's own item. The first item of a callback that
-        waits may be that if it has the URL of the page.
+        waits counts as such if it has the URL of the page.
         """
         if (key := key_on(content, page.url)) is not None:
             return key

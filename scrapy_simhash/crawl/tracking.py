@@ -69,7 +69,7 @@ class Page:
     compare: Compare | None = None  # overrides SIMHASH_COMPARE
     is_left_alone: bool = False  # the request disables the check
     items: int = 0
-    #: Whether its first item has its URL as its own, and the second one has not.
+    #: Whether its first item has its URL as its own, unlike the second one.
     has_own_item: bool = False
     #: The page as SIMHASH_REVISIT caches it; the run that downloaded it, if this one has not; and
     #: whether an item of it is new or has changed.
@@ -234,7 +234,7 @@ class Tracker:
                 release_tree(page.response)
 
     def _note_wait(self, page: Page) -> None:
-        """The callback waits, now or later: nobody knows if its first item is the only one."""
+        """Note for the whole crawl that nobody knows whether the first item is the only one."""
         if page.items != 1 or page.is_only.done():
             return
         resolve(page.is_only, False)

@@ -39,9 +39,9 @@ def read_changes(
     """What happened, the oldest first; each content of an item comes once.
 
     An item at a new URL is a copy if its former URL has shown the same visit what it did before,
-    and new if that has shown anything else. What is new is left out if a known item has changed to
-    it. A new item that is similar to one that went at the same visit has its URL and the values
-    that differ.
+    and new if that has shown anything else. A new item is left out if a known item has
+    changed to the same content. One that is similar to an item that went at the same visit has its
+    URL and the values that differ.
     """
     told = set[tuple[int, int, str]]()
     query = _query(namespace, selection, statuses).where(*conditions)
@@ -132,7 +132,7 @@ def _gone(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> dict[tuple[int |
 
 
 def _known(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> set[tuple[int, int]]:
-    """Which claims known items have changed to, and at which visits, that tell of them as well."""
+    """The claims of new items that known items have changed to, each with the visit."""
     query = select(_row.claim, _row.visit).where(
         *(_row.namespace == namespace.id, is_in(_row.claim, "claims"), _row.id != _row.claim),
         *(is_in(_row.visit, "visits"), _row.status == "changed"),

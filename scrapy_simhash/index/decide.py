@@ -240,7 +240,7 @@ def _with_differences(
         differs = difference(row, facts, match, rule, strict, budget=budget)
         compared.append(replace(match, differs=differs) if differs else match)
         if differs is None and (met := seen.met(claim, row.identity)):
-            # With "pass", not all counts that was restored, or that another visit has met.
+            # With "pass", restored claims and those of other visits may not count.
             has_copy |= rule.known != "pass" or (seen.is_here(met) and not is_by_hand(match))
     return compared
 
@@ -257,8 +257,9 @@ def difference(
     """Why a document is not a duplicate of a claim with a similar text; None if it is.
 
     `facts` are those of the document, with the names of the fields. On the sites in `strict` the
-    text is common: their documents must agree in every fact, also with claims of other sites. Of
-    what a claim of another site has copies on the document's own site, it must be a copy as well.
+    text is common: their documents must agree in every fact, also with claims of other sites. If
+    a claim of another site has copies on the document's site, the document must be a duplicate of
+    one of them, too, by the rule for one site, or agree with the claim in every fact.
     Within a `budget`, texts that may no longer be compared count as different.
     """
     differs = _difference(row, facts, match, rule, strict, budget=budget)
@@ -267,14 +268,13 @@ def difference(
     here = strict | {site(row.url)}
     own = [one for one in match.copies if may_be_one_site(row.url, one.url)]
     others = (one for one in own if one.identity != row.identity)
-    # The text is compared with each of them that has the same facts.
+    # Texts are compared for each copy whose facts agree.
     for copy in nlargest(NEAREST, others, key=partial(in_common, row)):
         how = {name: getattr(copy, name) for name in ("identity", "url", "listing", "facts")}
         stands = replace(match, row=match.row._replace(**how, digest=None, page_sketch=None))
         differs = _difference(row, facts, stands, rule, here, budget=budget)
         if differs is None:
             break
-    # Or it agrees with the claim in everything.
     return differs and _difference(row, facts, match, rule, here, budget=budget)
 
 
@@ -287,7 +287,7 @@ def _difference(
     *,
     budget: _Budget | None,
 ) -> str | None:
-    """The same, without the copies of the claim."""
+    """Like :func:`difference`, without the copies of the claim."""
     other = match.row
     if row.listing and row.listing == other.listing and row.identity != other.identity:
         return "(address)"

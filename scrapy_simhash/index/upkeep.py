@@ -139,7 +139,7 @@ _store = (
     .where(_here, is_in(_row.id, "numbers"))
     .values(
         claim=_row.id,
-        # What the visit told stays as it was; sightings of what is unchanged are deleted later.
+        # The reported status is kept; but the next visit deletes sightings that are "unchanged".
         status=sa.case((_row.status == "unchanged", "copy"), else_=_row.status),
         meets=1,
         original=sa.case((_row.status == "moved", _row.original)),

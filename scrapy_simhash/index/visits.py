@@ -25,10 +25,10 @@ the item                                                               is       
 =====================================================================  =========  =============
 
 "pass" stores an item if and only if no claim that is met covers it, as a first crawl would; what
-row 2 calls a copy has changed if it is stored, and 5c is new. What the last visit of another spider
-stored covers no later version of the same item, and nothing that this spider has stored before, as
-long as that is unchanged or has moved. What was restored by hand, although a claim covers it, is
-stored again while it is unchanged, and covers nothing else.
+row 2 calls a copy has changed if it is stored, and 5c is new. Items that the last visit of another
+spider stored cover neither a changed version of themselves, nor an unchanged or moved item that
+this spider has stored before. An item that was restored by hand is stored again while it is
+unchanged, although a claim covers it, and covers no other item.
 
 Examples, each a second visit; "a: X" means that URL a shows the content X:
 
@@ -180,7 +180,7 @@ def _verdict(
         is_same = is_sure and status in ("unchanged", "moved")
         stays = then is not None and is_same and _shows(then.row, row)
         origin = origin if before is None else before.origin
-        # What is the same as a claim has not come of it, but of what that did.
+        # An unchanged item is no successor of its claim: it inherits the predecessors.
         replaced = () if status in ("unchanged", "moved") else numbers
         earlier = (came_of(compared[one].row) for one in numbers if one in compared)
         known = [*replaced, *chain.from_iterable(earlier)]
@@ -277,9 +277,9 @@ def packed_numbers(numbers: Iterable[int]) -> bytes:
 def _elsewhere(
     row: ClaimRow, copies: Sequence[Match], seen: Seen
 ) -> tuple[list[Sighting], list[Sighting]]:
-    """Where what covers a document was last met, and where of that on its site.
+    """The last sightings of the claims that cover a document, and those of its site.
 
-    Not as a copy, if possible, and the latest.
+    The latest first, copies last.
     """
     found = [one for match in copies for one in seen.elsewhere(match.row.id, row.identity)]
     found.sort(key=lambda one: (one.status != "copy", one.visit, one.id), reverse=True)

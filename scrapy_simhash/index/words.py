@@ -65,7 +65,7 @@ def changes_in_words(counts: Mapping[str, int]) -> str:
     """How much is new, changed, and so on; "" if all is new, as in a first crawl, or unchanged."""
     is_first = not any(counts.get(status) for status in (*_SINCE_EARLIER[1:], UNCHANGED))
     shown = [f"{counts[status]:,} {status}" for status in _SINCE_EARLIER if counts.get(status)]
-    return "" if is_first or not shown else f"Compared with what was met before: {', '.join(shown)}"
+    return "" if is_first or not shown else f"Changes: {', '.join(shown)}"
 
 
 def items_in_words(ended: Mapping[Ending, Mapping[str, int]]) -> str:

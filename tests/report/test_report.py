@@ -503,7 +503,7 @@ async def test_what_changed_since_the_crawl_before(address, tmp_path):
         ("new", "4"),
     ]
     text = " ".join(path.read_text("utf-8").split())
-    assert "Compared with what was met before: 1 new, 2 changed, 1 gone." in text
+    assert "Changes: 1 new, 2 changed, 1 gone." in text
     assert ("changed", "in <code>price</code>", "1") in findings_in(text)
     assert ("changed", "in the text", "1") in findings_in(text)
 

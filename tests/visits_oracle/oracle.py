@@ -161,10 +161,10 @@ class Oracle:
         ]
 
     def covering(self, run: Run, item: Item) -> list[Sighting]:
-        """What of it covers an item, the most similar first.
+        """The sightings of `met` that cover an item, the most similar first.
 
-        With "pass", the last visit of another spider covers nothing that has changed at the same
-        identity, and nothing that was stored, as long as it is unchanged or has moved.
+        With "pass", those of other spiders' last visits cover neither a changed version of their
+        own item, nor an unchanged or moved item that this spider has stored before.
         """
         found = by_likeness((one for one in self.met(run) if one.covers(item)), item)
         before = self._equal_before(run, item)[:1]
@@ -175,7 +175,7 @@ class Oracle:
         return [one for one in found if one in own + here + others]
 
     def _equal_before(self, run: Run, item: Item) -> list[Sighting]:
-        """What an item showed before, or of an unknown one what its site has shown elsewhere."""
+        """The equal sightings before: of its identity or, if that is new, elsewhere on the site."""
         if not (was := self.was(run, item.identity)) and not self.here(run, item.identity):
             was = [one for one in self._last(run, item) if one.item.site == item.site]
         return [one for one in was if one.equals(item)]
@@ -270,7 +270,7 @@ class Oracle:
         is_same = row.name == "1" or (row.name == "5a" and row.replaces[0].run.complete)
         stays = is_same and content and equal(content.item.content, item.content)
         if stored and not stays:
-            # What is the same has come of what that did.
+            # An unchanged item is no successor: it inherits the predecessors.
             earlier = {old for one in replaced for old in one.before}
             content = Stored(item, run.visit, earlier if row.name in ("1", "5a") else replaced)
         elif row.name == "3":

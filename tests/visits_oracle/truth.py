@@ -73,9 +73,18 @@ def _is_first_crawl(outcome: Outcome, earlier: Sequence[Outcome]) -> bool:
             if is_copy or (is_elsewhere and not was_stored):
                 return False
             kept.append(one.item)
-        elif not (is_copy or is_elsewhere):
+        elif not is_copy and (not is_elsewhere or _has_stored(outcome.run.spider, one, earlier)):
             return False
     return True
+
+
+def _has_stored(spider: str, one: Seen, earlier: Sequence[Outcome]) -> bool:
+    """Whether the last visit that met an identity was this spider's, and has stored the same."""
+    for outcome in reversed(earlier):
+        if found := [old for old in outcome.seen if old.item.identity == one.item.identity]:
+            same = [old for old in found if equal(old.item.content, one.item.content)]
+            return outcome.run.spider == spider and bool(same) and all(old.stored for old in same)
+    return False
 
 
 def _covers_now(other: Seen, one: Seen) -> bool:
