@@ -112,7 +112,6 @@ class CrawlStats:
         values = {
             "dropped": self.dropped(),
             "claims/open": open_claims,
-            "wait_seconds": round(thread.liveness.waited, 3),
             "index/batches": thread.batches,
             "index/seconds": round(thread.seconds, 3),
             "index/seconds_max": round(thread.seconds_max, 3),

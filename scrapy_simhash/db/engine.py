@@ -11,12 +11,14 @@ from sqlalchemy import Connection, Engine, StaticPool, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
-from scrapy_simhash.db.retries import SLICES
 from scrapy_simhash.exceptions import IndexUnusable
 from scrapy_simhash.visible import without_passwords
 
 #: The bytes of a row in a statement, at most, and of all items in one transaction.
 LARGEST_ROW = 128 << 20
+
+#: How many times per timeout a wait for a lock is interrupted, which shows that the database works.
+SLICES = 8
 
 #: The statements for a server's clock; SQLite uses that of this machine.
 CLOCKS = {

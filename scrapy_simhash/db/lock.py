@@ -12,11 +12,11 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.retries import Patience
+from scrapy_simhash.db.retries import Liveness
 from scrapy_simhash.exceptions import NamespaceGone
 
-#: The key in `Connection.info` of the :class:`Patience` with which the lock is waited for.
-PATIENCE = "simhash_patience"
+#: The key in `Connection.info` of the :class:`Liveness` that the lock shows.
+LIVENESS = "simhash_liveness"
 
 
 class Sizes(NamedTuple):
@@ -70,9 +70,6 @@ def lock(
     connection: sa.Connection, namespace: int, new_claims: int = 0, foreseen: Sizes = NOTHING
 ) -> LockedNamespace:
     """Lock a namespace, reserve numbers for new claims, add to its sizes; raises NamespaceGone."""
-    patience: Patience | None = connection.info.get(PATIENCE)
-    if patience is not None:
-        patience.namespace = namespace
     here = {"here": namespace}
     # One more, so that the counter tells of every transaction: some engines do not even lock a row
     # that stays as it is.
@@ -82,8 +79,9 @@ def lock(
     else:
         connection.execute(_take, taken)
         row = connection.execute(_read, here).one_or_none()
-    if patience is not None:
-        patience.note_lock()
+    liveness: Liveness | None = connection.info.get(LIVENESS)
+    if liveness is not None:
+        liveness.note()
     if row is None:
         raise NamespaceGone(f"namespace {namespace} was reset by another process")
     last, plan, *sizes = row

@@ -1,38 +1,23 @@
-"""Which database errors are worth another attempt, and how long a transaction is retried."""
+"""Which database errors are worth another attempt, and what is said of the others."""
 
 from __future__ import annotations
 
-import random
 import re
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from sqlalchemy import Engine, func, select
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 
-from scrapy_simhash.db import schema
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.visible import visible, without_passwords
 
-#: How many times per timeout a lock wait is interrupted, to see whether other transactions commit.
-SLICES = 8
-
-_counter = select(func.sum(schema.namespaces.c.counter))
-# The only other contended lock is that of runs that open at the same time.
-_opened = select(func.count()).where(schema.runs.c.visit > 0)
-
-# Another writer is in the way: deadlock, lock not available, record changed.
-_BUSY_STATES = frozenset({"40001", "40P01", "55P03"})
+# Another writer is in the way: deadlock, lock not available, record changed. The last state is that
+# of a statement that took too long: it may have waited for several locks, one after the other.
+_BUSY_STATES = frozenset({"40001", "40P01", "55P03", "57014"})
 _BUSY_ERRNOS = frozenset({1213, 1205, 1020})
 _BUSY_SQLITE = frozenset({5, 6})
-
-# PostgreSQL's statement timeout, and the beginning and the end of the statements that take a lock.
-_TIMEOUT_STATE = "57014"
-_LOCK_OF_NAMESPACE = f"UPDATE {schema.namespaces.name} "
-_LOCK_OF_RUNS = "FOR UPDATE"
 
 # The server is read-only: a replica, or a node without its cluster. Another host may be writable.
 _READ_ONLY_STATES = frozenset({"25006"})
@@ -70,20 +55,9 @@ def is_busy(error: BaseException) -> TypeGuard[DBAPIError]:
     """Whether another writer is in the way, so that waiting helps."""
     return isinstance(error, DBAPIError) and (
         _state(error) in _BUSY_STATES
-        or has_waited_for_several(error)
         or _errno(error) in _BUSY_ERRNOS
         or _sqlite_code(error) in _BUSY_SQLITE
     )
-
-
-def has_waited_for_several(error: DBAPIError) -> bool:
-    """Whether PostgreSQL waited in one statement for several lock holders, one after the other.
-
-    Together they exceeded the statement timeout, though none held the lock for too long.
-    """
-    statement = error.statement or ""
-    is_lock = statement.startswith(_LOCK_OF_NAMESPACE) or statement.endswith(_LOCK_OF_RUNS)
-    return is_lock and _state(error) == _TIMEOUT_STATE
 
 
 def needs_another_connection(error: BaseException) -> bool:
@@ -173,63 +147,7 @@ class Liveness:
 
     #: When it last answered, or another transaction was seen to commit: :func:`time.monotonic`.
     last: float = float("-inf")
-    #: Seconds spent waiting for other writers.
-    waited: float = 0.0
 
     def note(self) -> None:
         """The database works at this moment."""
         self.last = time.monotonic()
-
-
-class Patience:
-    """Decides how often one transaction is retried.
-
-    It is given up after `timeout` seconds in which no transaction commits. The others are observed
-    without a lock: by the counter of the namespace that this one waits for, or by the runs that
-    open. SQLite has one lock for all of them.
-    """
-
-    def __init__(self, engine: Engine, timeout: float, liveness: Liveness) -> None:
-        self._engine, self._timeout, self._liveness = engine, timeout, liveness
-        self._since = self._works = time.monotonic()
-        self._attempts = 0
-        self._progress: object = None
-        #: The namespace whose lock the present attempt takes.
-        self.namespace: int | None = None
-
-    def tries_again(self, error: SQLAlchemyError) -> bool:
-        """Whether to try again after an error; if so, it pauses before it returns."""
-        if not is_transient(error):
-            return False
-        if is_busy(error):
-            self._liveness.waited += time.monotonic() - self._since
-            if has_waited_for_several(error) or self._is_moving():
-                self._liveness.note()
-                self._works = self._liveness.last
-        self._since = time.monotonic()
-        self._attempts += 1
-        pause = random.random() * min(0.25, 0.004 * 2 ** min(self._attempts, 6))
-        if self._since + pause > self._works + self._timeout:
-            return False
-        time.sleep(pause)
-        return True
-
-    def note_lock(self) -> None:
-        """The transaction has the lock and waits for nobody any more."""
-        now = time.monotonic()
-        self._liveness.waited += now - self._since
-        self._liveness.note()
-        self._since = now
-
-    def _is_moving(self) -> bool:
-        """Whether other transactions have committed since the last look."""
-        if self._engine.dialect.name == "sqlite":
-            queries = [_opened, _counter]
-        elif self.namespace is None:
-            queries = [_opened]
-        else:
-            queries = [_counter.where(schema.namespaces.c.id == self.namespace)]
-        before = self._progress
-        with suppress(SQLAlchemyError), self._engine.connect() as connection:
-            self._progress = [connection.scalar(query) for query in queries]
-        return before not in (None, self._progress)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Connection, create_engine, event, insert, inspect, select, text
+from sqlalchemy import Connection, create_engine, event, func, insert, inspect, select, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -29,11 +29,12 @@ from scrapy_simhash.db.engine import (
     shown_url,
     sqlite_file,
 )
-from scrapy_simhash.db.lock import PATIENCE
+from scrapy_simhash.db.lock import LIVENESS
 from scrapy_simhash.db.retries import (
     Liveness,
-    Patience,
+    is_busy,
     is_creation_race,
+    is_transient,
     note_end,
     unavailable,
 )
@@ -50,6 +51,14 @@ from scrapy_simhash.visible import without_passwords
 if TYPE_CHECKING:
     T = TypeVar("T")
 
+# How many times the timeout a transaction is tried again while other writers get through.
+_BUSY_TIMEOUTS = 10
+# What they change: they lock namespaces, or one another when they open runs.
+_progress = select(
+    select(func.sum(schema.namespaces.c.counter)).scalar_subquery(),
+    select(func.max(schema.runs.c.id)).scalar_subquery(),
+)
+
 _version, _secret = (
     select(schema.meta.c.value).where(schema.meta.c.name == name) for name in ("version", "secret")
 )
@@ -61,7 +70,8 @@ class Database:
     Args:
         url: an SQLAlchemy URL. Tested: SQLite, PostgreSQL (psycopg), MariaDB (PyMySQL).
         options: passed to :func:`sqlalchemy.create_engine`.
-        timeout: seconds without any commit after which a waiting transaction is given up.
+        timeout: seconds without any commit after which a waiting transaction is given up; ten times
+            as long if there are commits of others.
         liveness: updated whenever the database answers or another transaction commits.
         secret: which an existing database must have been made with, and a new one gets; by default
             it keeps its own, or draws one. See :func:`secret_of`; or the bytes of an opened one.
@@ -179,23 +189,38 @@ class Database:
         :meth:`Run.transact` is needed.
 
         Raises:
-            IndexUnavailable: it did not get through within the timeout, or the database refused.
+            IndexUnavailable: it did not get through in time, or the database refused.
             IndexUnusable: the database will always refuse.
         """
-        patience = Patience(self.engine, self.timeout, self.liveness)
+        started = answered = time.monotonic()
+        attempts, seen = 0, None
         while True:
+            attempts += 1
             try:
                 with self.engine.connect() as connection, connection.begin():
-                    patience.namespace = None
                     self._set_durability(connection)
-                    connection.info[PATIENCE] = patience
+                    connection.info[LIVENESS] = self.liveness
                     done = work(connection)
             except SQLAlchemyError as error:
-                if not patience.tries_again(error):
+                if is_busy(error):
+                    before, seen = seen, self._look_at_others()
+                    if None not in (before, seen) and before != seen:
+                        self.liveness.note()
+                        answered = self.liveness.last
+                ends = min(answered + self.timeout, started + _BUSY_TIMEOUTS * self.timeout)
+                pause = random.random() * min(0.25, 0.004 * 2 ** min(attempts, 6))
+                if not is_transient(error) or time.monotonic() + pause > ends:
                     raise unavailable(str(self), error) from error
+                time.sleep(pause)
             else:
                 self.liveness.note()
                 return done
+
+    def _look_at_others(self) -> object:
+        """What other writers change when they commit; None if that can't be read."""
+        with suppress(SQLAlchemyError), self.engine.connect() as connection:
+            return connection.execute(_progress).one()
+        return None
 
     def _set_durability(self, connection: Connection) -> None:
         """Must come before the first statement: SQLite can't change it within a transaction."""

@@ -56,7 +56,7 @@ class Index:
         rule: when two documents are near-duplicates; by default ``Rule()``.
         candidates: "bands", "blocks", or "auto": bands for shingles without a distance.
         engine_options: for :func:`sqlalchemy.create_engine`.
-        timeout: seconds until a call gives up.
+        timeout: seconds until a call gives up; ten times as long if others are seen to commit.
         run: the run that claims; by default its own, which is closed with the index.
         text_budget: bytes of compressed texts stored in the namespace; 0 stores none.
         item_budget: bytes of dropped items stored in the namespace.

@@ -87,7 +87,6 @@ async def test_while_the_database_is_busy_the_crawl_waits_and_fetches_no_more(tm
     assert meanwhile[0] < pages / 4, "fetched, and not claimed"
     assert done.stats.get("failed_open", 0) == 0
     assert (done.stats["unique"], done.stats["duplicates"]) == (pages / 2, pages / 2)
-    assert done.stats["wait_seconds"] > timeout
     assert error_lines(caplog) == []
 
 

@@ -225,13 +225,15 @@ def test_work_that_raises_leaves_nothing_behind(db: Database) -> None:
 
 
 @pytest.mark.parametrize("engine", ["postgresql"])
-def test_no_statement_outlasts_the_timeout(db: Database) -> None:
+def test_no_statement_outlasts_the_timeout(engine: str, tmp_path: Path) -> None:
     """On the first connection and on those that follow, also after an error."""
+    db = Database(cleared_database(engine, tmp_path), timeout=0.3)
     show = text("SHOW statement_timeout")
     with db.engine.connect() as one, db.engine.connect() as two:
         for connection in (one, two):
-            assert connection.scalar(show) == "2s"
+            assert connection.scalar(show) == "300ms"
             connection.rollback()
-            assert connection.scalar(show) == "2s"
+            assert connection.scalar(show) == "300ms"
     with pytest.raises(IndexUnavailable, match="timeout"):
         db.read(lambda connection: connection.execute(text("SELECT pg_sleep(10)")))
+    db.close()
