@@ -135,8 +135,6 @@ runs = _table(
     sa.Column("settled", sa.Boolean, nullable=False, default=False),
     # Whether it met everything that it was to meet, as far as it came.
     sa.Column("complete", sa.Boolean, nullable=False, default=False),
-    # Counts heartbeats, independent of clocks.
-    sa.Column("heartbeats", sa.BigInteger, nullable=False, default=0),
     # "release" or "keep": what happens to its confirmed claims if it dies.
     sa.Column("on_crash", sa.String(16), nullable=False, default="release"),
     # The token of its last transaction: see `Run.transact`.

@@ -10,11 +10,10 @@ import time
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, or_, select, update
+from sqlalchemy import Connection, Row, and_, exists, literal_column, or_, select, update
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import Invalidated
@@ -36,6 +35,19 @@ LEASE = 90.0
 # Claims deleted in one step; other writers wait meanwhile.
 _STEP = 200
 
+_run, _claim = schema.runs.c, schema.claims.c
+# Adding 0 makes the engine search for claims by their runs, not read all claims.
+_is_of_run = _claim.run == _run.id + literal_column("0")
+_is_invalidated = and_(_is_of_run, _claim.state < _run.invalidated)
+_has_died = _run.invalidated > Invalidated.NONE
+_invalidated = select(_claim.namespace, _claim.id).where(_has_died, _is_invalidated).limit(_STEP)
+# Of runs of which nothing is left.
+_finish = (
+    update(schema.runs)
+    .where(_has_died, ~exists().where(_is_invalidated))
+    .values(invalidated=Invalidated.NONE)
+)
+
 # The names that this process has registered and not unregistered.
 _registered: set[str] = set()
 
@@ -46,7 +58,7 @@ def fate(on_crash: str) -> int:
 
 
 class Recovery:
-    """Finds runs that died, and deletes their invalidated claims; `me` is the run that does it.
+    """Finds runs that died, and deletes their invalidated claims.
 
     Attributes:
         runs: the numbers of the runs that were found dead.
@@ -54,11 +66,10 @@ class Recovery:
         has_work: whether there may be invalidated claims.
     """
 
-    def __init__(self, database: Database, me: int) -> None:
+    def __init__(self, database: Database) -> None:
         self.runs: list[int] = []
         self.claims = 0
-        self._database = database
-        self._me = me
+        self.database = database
         self.has_work = False
 
     def look(self, *, elsewhere: bool = False) -> None:
@@ -67,17 +78,15 @@ class Recovery:
         Those on other hosts are found only if asked for, by a run whose own heartbeats are regular:
         after an outage, or when the clock of the database was set, all runs look silent.
         """
-        row = schema.runs.c
-        is_open = and_(row.settled.is_(False), row.recovered.is_(None), row.id != self._me)
-        names = ("id", "spider", "host", "process", "heartbeat", "heartbeats", "on_crash")
-        columns = (*(row[name] for name in names), is_open.label("is_open"))
-        either = or_(is_open, row.invalidated > Invalidated.NONE)
-        wanted = select(*columns).where(either).order_by(row.id)
+        is_open = and_(_run.settled.is_(False), _run.recovered.is_(None))
+        names = ("id", "spider", "host", "process", "heartbeat", "on_crash")
+        columns = (*(_run[name] for name in names), is_open.label("is_open"))
+        wanted = select(*columns).where(or_(is_open, _has_died)).order_by(_run.id)
 
         def read(connection: Connection) -> tuple[list[Row[Any]], float]:
-            return list(connection.execute(wanted)), self._database.clock(connection)
+            return list(connection.execute(wanted)), self.database.clock(connection)
 
-        found, now = self._database.read(read)
+        found, now = self.database.read(read)
         for run in found:
             if not run.is_open:
                 self.has_work = True
@@ -89,14 +98,13 @@ class Recovery:
 
     def _declare_dead(self, run: Row[Any], now: float) -> None:
         """Invalidate the claims of a run, unless it acted since its row was read."""
-        row = schema.runs.c
-        as_seen = (row.id == run.id, row.heartbeats == run.heartbeats, row.settled.is_(False))
+        as_seen = (_run.id == run.id, _run.heartbeat == run.heartbeat, _run.settled.is_(False))
         change = (
             update(schema.runs)
-            .where(*as_seen, row.recovered.is_(None))
+            .where(*as_seen, _run.recovered.is_(None))
             .values(recovered=now, invalidated=fate(run.on_crash))
         )
-        if not self._database.transact(lambda connection: connection.execute(change).rowcount):
+        if not self.database.transact(lambda connection: connection.execute(change).rowcount):
             return
         self.runs.append(run.id)
         self.has_work = True
@@ -122,17 +130,15 @@ class Recovery:
         return self.has_work
 
     def _step(self) -> None:
-        run, some = self._database.read(_invalidated)
-        if run is None:
-            self.has_work = False
-        elif not some:
-            self._database.transact(partial(_finish, run))
-        else:
+        some = self.database.read(lambda connection: connection.execute(_invalidated).all())
+        if some:
             namespace = some[0].namespace
-            numbers = [one.id for one in some if one.namespace == namespace]
-            self.claims += self._delete(namespace, numbers) * (run.id != self._me)
+            self._delete(namespace, [one.id for one in some if one.namespace == namespace])
+        else:
+            self.database.transact(lambda connection: connection.execute(_finish))
+            self.has_work = False
 
-    def _delete(self, namespace: int, numbers: Sequence[int]) -> int:
+    def _delete(self, namespace: int, numbers: Sequence[int]) -> None:
         """Delete claims, except those that are valid again because their run revived."""
 
         def delete(connection: Connection) -> int:
@@ -141,34 +147,9 @@ class Recovery:
                 writer.delete(rows, orphaned=True)
             return len(rows)
 
-        try:
-            return self._database.transact(delete)
-        except NamespaceGone:
-            # It was reset, and its claims with it.
-            return 0
-
-
-def _invalidated(connection: Connection) -> tuple[Any, list[Row[Any]]]:
-    """The first run with invalidated claims, None if there is none, and the first of its claims."""
-    row, claim = schema.runs.c, schema.claims.c
-    wanted = select(row.id, row.invalidated).where(row.invalidated > Invalidated.NONE)
-    run = connection.execute(wanted.order_by(row.id).limit(1)).one_or_none()
-    if run is None:
-        return None, []
-    left = (
-        select(claim.namespace, claim.id)
-        .where(claim.run == run.id, claim.state < run.invalidated)
-        .order_by(claim.namespace, claim.id)
-        .limit(_STEP)
-    )
-    return run, list(connection.execute(left))
-
-
-def _finish(run: Row[Any], connection: Connection) -> None:
-    """Nothing is left of a run, unless it revived, or more of it was invalidated meanwhile."""
-    row = schema.runs.c
-    is_same = row.id == run.id, row.invalidated == run.invalidated
-    connection.execute(update(schema.runs).where(*is_same).values(invalidated=Invalidated.NONE))
+        # If the namespace was reset, its claims are gone with it.
+        with suppress(NamespaceGone):
+            self.claims += self.database.transact(delete)
 
 
 def host_id() -> str:

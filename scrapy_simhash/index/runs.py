@@ -75,14 +75,13 @@ class Run:
         recovery: handles runs that died.
     """
 
-    def __init__(self, database: Database, number: int, process: str, on_crash: str) -> None:
-        self.database = database
-        self.id = number
-        self.process = process
-        self.visit = number
+    def __init__(
+        self, recovery: Recovery, number: int, visit: int, process: str, on_crash: str
+    ) -> None:
+        self.database, self.recovery = recovery.database, recovery
+        self.id, self.visit, self.process = number, visit, process
         # By namespaces, as of the last heartbeat.
         self._visits = dict[int, Visits]()
-        self.recovery = Recovery(database, number)
         self._on_crash = on_crash
         self._closed = self._is_gone = False
         self._last_heartbeat = time.time()
@@ -108,37 +107,23 @@ class Run:
             arguments: equal for runs with the same arguments of the spider; at most 64 characters.
             on_crash: whether its confirmed claims are released, like the pending ones, if it dies.
         """
-        host, process = host_id(), register()
-
-        def insert_row(connection: Connection) -> int:
-            row = schema.runs.c
-            # If an answer was lost, it is there.
-            if inserted := connection.scalar(select(row.id).where(row.process == process)):
-                return int(inserted)
-            now = database.clock(connection)
-            made = connection.execute(
-                insert(schema.runs).values(
-                    spider=storable(spider, 255),
-                    job=storable(job, TEXT_LENGTH),
-                    arguments=arguments,
-                    host=host,
-                    process=process,
-                    opened=now,
-                    heartbeat=now,
-                    on_crash=on_crash,
-                )
-            )
-            return int(made.inserted_primary_key[0])  # type: ignore[index]
-
+        process, recovery = register(), Recovery(database)
+        given = {
+            "spider": storable(spider, 255),
+            "job": storable(job, TEXT_LENGTH),
+            "arguments": arguments,
+            "host": host_id(),
+            "process": process,
+            "on_crash": on_crash,
+        }
         try:
-            run = cls(database, database.transact(insert_row), process, on_crash)
+            # First: runs that died before do not share its visit.
+            recovery.look()
+            number, visit = database.transact(partial(_insert, database, given))
+            return cls(recovery, number, visit, process, on_crash)
         except BaseException:
             unregister(process)
             raise
-        run.recovery.look()
-        # Afterwards: runs that died before do not share its visit.
-        run.visit = database.transact(run._join)
-        return run
 
     @property
     def _mine(self) -> ColumnElement[bool]:
@@ -176,31 +161,6 @@ class Run:
                 f"{self.database} was reset or restored from a backup during this crawl, and does "
                 f"not know its run {self.id} any more: start the crawl again to use the index"
             )
-
-    def _join(self, connection: Connection) -> int:
-        """Find the visit of the runs that are open now; a lock serializes the runs."""
-        row, version = schema.meta.c, schema.meta.c.name == "version"
-        if self.database.dialect == "sqlite":
-            connection.execute(update(schema.meta).where(version).values(value=row.value))
-        else:
-            # Recognised as a lock for which many may wait, one after the other.
-            connection.execute(select(row.value).where(version).with_for_update())
-        row, now = schema.runs.c, self.database.clock(connection)
-        visit = connection.scalar(
-            select(func.min(row.visit)).where(
-                row.settled.is_(False),
-                row.recovered.is_(None),
-                # A run on another host may be dead, unless it had a heartbeat.
-                or_(row.host == host_id(), row.heartbeat.between(now - LEASE, now + LEASE)),
-                row.visit > 0,
-                row.id != self.id,
-            )
-        )
-        # Runs that open at once may join in another order than they were numbered.
-        known = [visit or self.id, _continued(connection, self.id)]
-        visit = min(int(number) for number in known if number)
-        connection.execute(update(schema.runs).where(self._mine).values(visit=visit))
-        return visit
 
     def visits_in(self, namespace: int) -> Visits:
         """Which sightings of a namespace are those of now, as of the last heartbeat."""
@@ -247,7 +207,6 @@ class Run:
         self._set(
             connection,
             heartbeat=now,
-            heartbeats=row.heartbeats + 1,
             recovered=None,
             invalidated=Invalidated.NONE,
         )
@@ -305,16 +264,43 @@ class Run:
         self._check(connection.execute(change).rowcount)
 
 
-def _continued(connection: Connection, run: int) -> int | None:
-    """The visit of the last run like this one, if this one continues its visit.
+def _insert(
+    database: Database, given: Mapping[str, str], connection: Connection
+) -> tuple[int, int]:
+    """Insert a run; returns its number, and that of its visit. A lock serializes the runs."""
+    row, version = schema.meta.c, schema.meta.c.name == "version"
+    if database.dialect == "sqlite":
+        connection.execute(update(schema.meta).where(version).values(value=row.value))
+    else:
+        connection.execute(select(row.value).where(version).with_for_update())
+    row, now = schema.runs.c, database.clock(connection)
+    # If an answer was lost, it is there.
+    inserted = select(row.id, row.visit).where(row.process == given["process"])
+    if found := connection.execute(inserted).one_or_none():
+        return found.id, found.visit
+    # The visit of the runs that are open now. A run on another host may be dead, unless it had a
+    # heartbeat.
+    is_alive = or_(row.host == given["host"], row.heartbeat.between(now - LEASE, now + LEASE))
+    visit = connection.scalar(
+        select(func.min(row.visit)).where(row.settled.is_(False), row.recovered.is_(None), is_alive)
+    )
+    known = [one for one in (visit, _continued(connection, given)) if one]
+    made = connection.execute(insert(schema.runs).values(**given, opened=now, heartbeat=now))
+    number = int(made.inserted_primary_key[0])  # type: ignore[index]
+    visit = min(known, default=number)
+    connection.execute(update(schema.runs).where(row.id == number).values(visit=visit))
+    return number, visit
+
+
+def _continued(connection: Connection, given: Mapping[str, str]) -> int | None:
+    """The visit of the last run like a new one, if that continues its visit.
 
     A crawl with a JOBDIR goes on until it has finished; and what a crashed run stored may be kept.
     """
-    row, this_run = schema.runs.c, schema.runs.alias("mine")
-    alike = (row[name] == this_run.c[name] for name in ("spider", "job", "arguments"))
+    row = schema.runs.c
     last = connection.execute(
         select(row.visit, row.job, row.reason, row.closed, row.on_crash)
-        .where(this_run.c.id == run, *alike, row.id < run)
+        .where(*(row[name] == given[name] for name in ("spider", "job", "arguments")))
         .order_by(row.id.desc())
         .limit(1)
     ).one_or_none()

@@ -181,13 +181,13 @@ async def test_a_crawl_whose_run_is_another_ones_since_a_restoration_stores_ever
 
     def restore():
         with closing(sqlite3.connect(database)) as connection, connection:
-            connection.execute("UPDATE simhash_runs SET process = 'another', heartbeats = 7")
+            connection.execute("UPDATE simhash_runs SET process = 'another', heartbeat = 7")
 
     done = await crawl(InPhases, settings, [lambda: None, restore, lambda: None], urls)
     assert done.stats["failed_open"] == 2 * GROUPS
     assert done.reason == "finished"
     assert caplog.text.count("restored from a backup") == 3
-    found = "SELECT heartbeats, settled, recovered, closed FROM simhash_runs"
+    found = "SELECT heartbeat, settled, recovered, closed FROM simhash_runs"
     assert rows_of(database, found) == [(7, 0, None, None)]
 
 

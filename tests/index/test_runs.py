@@ -99,7 +99,7 @@ def test_a_process_number_that_was_used_again_is_not_the_run(db: Database) -> No
 
 @pytest.mark.parametrize(
     "act",
-    [lambda run: run.close(settled=True, reason="finished"), lambda run: run.mark(heartbeats=1)],
+    [lambda run: run.close(settled=True, reason="finished"), lambda run: run.mark(heartbeat=1.0)],
     ids=["ends", "sends a heartbeat"],
 )
 def test_a_run_that_acts_while_it_is_judged_keeps_what_it_has(
@@ -152,7 +152,6 @@ def test_runs_that_open_at_once_share_a_visit_whichever_looks_first(
 
     monkeypatch.setattr(Recovery, "look", open_another_first)
     first = Run.open(db)
-    assert first.id < second[0].id
     assert first.visit == second[0].visit
     third = Run.open(db)
     assert third.visit == first.visit
@@ -187,10 +186,9 @@ def test_an_index_with_a_run_of_its_own_sends_heartbeats(
     index.claim(TEXT, key="a")
     first = row(db, index.run)
     index.claim(TEXT, key="b")
-    assert row(db, index.run).heartbeats == 0, "not with every claim"
+    assert row(db, index.run).heartbeat == first.heartbeat, "not with every claim"
     monkeypatch.setattr(index.run, "_last_heartbeat", index.run._last_heartbeat - HEARTBEAT)
     index.claim(TEXT, key="c")
-    assert row(db, index.run).heartbeats == 1
     assert row(db, index.run).heartbeat > first.heartbeat
 
 
