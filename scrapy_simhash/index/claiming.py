@@ -267,10 +267,13 @@ class Work:
                 old += more
                 kept.update(one.claim for one in (*seen.was(identity), *seen.here(identity)))
         gone = [one for one in old if one.status == "unchanged" or seen.visits.visit is None]
-        # Most have neither an item nor a text of their own.
-        has_more = [one.id for one in gone if one.item_bytes or not one.of_claim]
-        writer.delete_sightings([one.id for one in gone], has_more)
-        writer.delete_unshown({one.claim for one in old} - kept, self._visits)
+        item_bytes = sum(one.item_bytes for one in gone)
+        writer.delete_sightings([one.id for one in gone], item_bytes)
+        claims = writer.delete_unshown({one.claim for one in old} - kept, self._visits)
+        # Most sightings have no text of their own.
+        had_text: list[ClaimRow | Sighting] = [*claims, *(one for one in gone if not one.of_claim)]
+        identities = {one.identity for one in had_text}
+        writer.delete_texts([one.id for one in had_text], unneeded_by=identities)
 
 
 def _items(left_out: Sequence[LeftOut], namespace: int) -> dict[int, tuple[Any, ...]]:

@@ -55,7 +55,7 @@ def expire(index: Index, before: float) -> tuple[int, int]:
         *(sa.or_(later.c.identity == row.identity, row.id == row.claim), later.c.created >= before),
     )
     old = (
-        sa.select(row.id, row.claim, row.status, row.before)
+        sa.select(row.id, row.identity, row.claim, row.status, row.before, row.item_bytes)
         .where(row.namespace == index.id, row.created < before, ~is_met, ~is_orphan())
         .where(~sa.exists().where(run.id == row.run, run.closed.is_(None), run.heartbeat >= before))
         .order_by(row.id)
@@ -76,8 +76,9 @@ def expire(index: Index, before: float) -> tuple[int, int]:
             writer.delete(claims, orphaned=False)
             numbers = [one.id for one in found]
             writer.delete_texts(numbers)
-            writer.delete_sightings(numbers, numbers)
-            writer.delete_ownerless([one.before for one in found if one.status == "changed"])
+            writer.delete_sightings(numbers, sum(one.item_bytes for one in found))
+            identities = {one.identity for one in found}
+            writer.delete_texts([one.before for one in found], unneeded_by=identities)
         return len(found), len(claims), sum(one.status == "copy" for one in found)
 
     more = 1

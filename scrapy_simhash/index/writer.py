@@ -94,9 +94,6 @@ _leave_out = (
     .where(_seen.namespace == sa.bindparam("here"), _seen.id == sa.bindparam("number"))
     .values({name: sa.bindparam(f"new_{name}") for name in ITEM})
 )
-_size_of_items = sa.select(sa.func.coalesce(sa.func.sum(_seen.item_bytes), 0)).where(
-    *_rows_of(_sightings)
-)
 # Claims that no identity was shown last.
 _unshown = sa.select(_claims.c.id).where(
     *_rows_of(_claims),
@@ -109,32 +106,20 @@ _unshown = sa.select(_claims.c.id).where(
 )
 
 
-def _untold(table: sa.Table) -> sa.Select[Any]:
-    """The query for claims or sightings whose texts no change tells of."""
-    changed = _sightings.alias("changed").c
-    return sa.select(table.c.id).where(
-        *_rows_of(table),
-        ~sa.exists().where(
-            *(changed.namespace == table.c.namespace, changed.identity == table.c.identity),
-            *(changed.before == table.c.id, changed.status == "changed"),
-        ),
-    )
-
-
-_untold_sightings = _untold(_sightings)
-_untold_claims = _untold(_claims).where(
-    ~sa.exists().where(_seen.namespace == _claims.c.namespace, _seen.id == _claims.c.id)
-)
-# Texts that have neither a claim nor a sighting any more.
-_ownerless = sa.select(_texts.c.id).where(
-    *_rows_of(_texts),
+_sizes = sa.select(_texts.c.id, _texts.c.bytes).where(*_rows_of(_texts))
+# Texts that neither a claim nor a sighting has any more, and of which no change tells.
+_changed = _sightings.alias("changed").c
+_unneeded = _sizes.where(
+    _texts.c.id.not_in(
+        sa.select(_changed.before).where(
+            *(_changed.namespace == sa.bindparam("here"), _changed.status == "changed"),
+            is_in(_changed.identity, "identities"),
+        )
+    ),
     *(
         ~sa.exists().where(table.c.namespace == _texts.c.namespace, table.c.id == _texts.c.id)
         for table in (_claims, _sightings)
     ),
-)
-_size_of_texts = sa.select(sa.func.coalesce(sa.func.sum(_texts.c.bytes), 0)).where(
-    *_rows_of(_texts)
 )
 
 
@@ -282,16 +267,16 @@ class Writer:
         here = {"here": self._namespace, "number": claim.id, "all": came_of}
         self._connection.execute(_extend, here)
 
-    def delete_unshown(self, claims: Collection[int], visits: Visits) -> None:
+    def delete_unshown(self, claims: Collection[int], visits: Visits) -> list[ClaimRow]:
         """Delete those of some claims that no identity was shown last, or in this visit.
 
-        What they said stays, as long as a change tells of it.
+        Returns them: what they said is kept.
         """
         now = {"visit": visits.visit, "others": list(visits.others)}
-        if claims and (gone := [*self._ask(_unshown, claims, **now).scalars()]):
-            rows = claims_of(self._connection, self._namespace, gone)
-            self.delete_texts(self._ask(_untold_claims, gone).scalars().all())
-            self.delete(rows, orphaned=False, texts=False)
+        gone = self._ask(_unshown, claims, **now).scalars().all() if claims else ()
+        rows = claims_of(self._connection, self._namespace, gone) if gone else []
+        self.delete(rows, orphaned=False, texts=False)
+        return rows
 
     def delete(self, claims: Sequence[ClaimRow], *, orphaned: bool, texts: bool = True) -> None:
         """Delete claims, their keys and texts; mark their copies as orphaned if asked to."""
@@ -310,24 +295,25 @@ class Writer:
         if orphaned:
             self._ask(_orphan, ids)
 
-    def delete_texts(self, numbers: Collection[int]) -> None:
-        """Delete texts, given by their numbers."""
-        if numbers:
-            self.text_bytes -= int(self._ask(_size_of_texts, numbers).scalar_one())
-            self._ask(_drop_texts, numbers)
+    def delete_texts(self, numbers: Collection[int], unneeded_by: Collection[int] = ()) -> None:
+        """Delete texts, given by their numbers.
 
-    def delete_ownerless(self, numbers: Collection[int]) -> None:
-        """Delete texts, given by their numbers, that have no claim and no sighting any more."""
-        if numbers:
-            self.delete_texts(self._ask(_ownerless, numbers).scalars().all())
+        Given the identities that showed them, only those that no claim and no sighting has any
+        more, and of which no change tells.
+        """
+        if not numbers:
+            return
+        query = _unneeded if unneeded_by else _sizes
+        found = self._ask(query, numbers, identities=list(unneeded_by)).all()
+        if found:
+            self._ask(_drop_texts, [one.id for one in found])
+            self.text_bytes -= sum(one.bytes for one in found)
 
-    def delete_sightings(self, numbers: Collection[int], has_more: Collection[int]) -> None:
-        """Delete sightings; those of `has_more` with their items, and texts no change tells of."""
-        if has_more:
-            self.item_bytes -= int(self._ask(_size_of_items, has_more).scalar_one())
-            self.delete_texts(self._ask(_untold_sightings, has_more).scalars().all())
+    def delete_sightings(self, numbers: Sequence[int], item_bytes: int) -> None:
+        """Delete sightings with their items, which take so many bytes."""
         if numbers:
             self._ask(_delete_sightings, numbers)
+            self.item_bytes -= item_bytes
 
     def release(self, numbers: Collection[int], claims: Collection[int], run: int) -> None:
         """Note at sightings that their items were not stored after all.

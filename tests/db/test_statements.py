@@ -18,6 +18,7 @@ BY_NUMBERS = {
     "copies": queries.copies,
     "claims that nobody was shown last": writer._unshown,
     "orphans": writer._orphan,
+    "texts that nothing tells of": writer._unneeded,
 }
 
 
