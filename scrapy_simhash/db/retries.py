@@ -27,6 +27,9 @@ _READ_ONLY_ERRNOS = frozenset({1047, 1290, 1836})
 # The last three are its time limits: idle in a transaction, for a transaction, idle at all.
 _ENDED_STATES = frozenset({"57P01", "57P02", "57P03", "25P03", "25P04", "57P05"})
 
+# There is such a table.
+_EXISTS = frozenset({"42P07", 1050})
+
 # Unknown user, unknown database, no schema to create tables in, permission denied.
 _PERMANENT_STATES = frozenset({"28000", "28P01", "3D000", "3F000", "42501"})
 _PERMANENT_ERRNOS = frozenset({1044, 1045, 1049, 1142, 1698})
@@ -88,15 +91,18 @@ def is_transient(error: BaseException) -> bool:
         error.connection_invalidated
         or is_of_server
         or is_busy(error)
+        or _is_creation_race(error)
         or (error.orig is not None and needs_another_connection(error.orig))
     )
 
 
-def is_creation_race(error: BaseException | None) -> bool:
-    """Whether another process has just created the same table."""
-    return isinstance(error, IntegrityError) or (
-        isinstance(error, DBAPIError)
-        and any(word in str(error.orig).lower() for word in ("exist", "duplicate"))
+def _is_creation_race(error: DBAPIError) -> bool:
+    """Whether another process has just created the same row or table, which is there next time."""
+    return (
+        isinstance(error, IntegrityError)
+        or (_state(error) in _EXISTS or _errno(error) in _EXISTS)
+        # SQLite has no code for it.
+        or "already exists" in str(error.orig)
     )
 
 

@@ -33,7 +33,6 @@ from scrapy_simhash.db.lock import LIVENESS
 from scrapy_simhash.db.retries import (
     Liveness,
     is_busy,
-    is_creation_race,
     is_transient,
     note_end,
     unavailable,
@@ -42,7 +41,6 @@ from scrapy_simhash.db.values import SECRET_BYTES, secret_of
 from scrapy_simhash.durable import make_private
 from scrapy_simhash.exceptions import (
     FingerprintMismatch,
-    IndexUnavailable,
     IndexUnusable,
     TableVersionMismatch,
 )
@@ -246,14 +244,7 @@ class Database:
 
         # Two processes that start together both create the tables and draw a secret. One of them
         # fails, and finds those of the other on its next attempt.
-        for _ in range(20):
-            try:
-                return self.transact(prepare)
-            except IndexUnavailable as error:
-                if isinstance(error, IndexUnusable) or not is_creation_race(error.__cause__):
-                    raise
-                time.sleep(0.05 + random.random() * 0.1)
-        return self.transact(prepare)
+        self.transact(prepare)
 
     def _make_tables(self, connection: Connection) -> None:
         if not self._makes_tables:
@@ -266,8 +257,7 @@ class Database:
 def read_secret(connection: Connection, given: bytes | None = None) -> bytes:
     """The secret of a database; a database without one gets the given or a random one.
 
-    If another process stores one at the same moment, an IntegrityError is raised; the next attempt
-    finds it.
+    If another process stores one at the same moment, the next attempt finds it.
     """
     if (found := connection.scalar(_secret)) is not None:
         return bytes.fromhex(found)

@@ -16,13 +16,12 @@ from typing import Any, Literal, Self
 
 from sqlalchemy import Connection, Row, insert, select
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import IntegrityError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.transactions import Database, read_secret
 from scrapy_simhash.db.values import check_name, secret_of, storable
-from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnavailable, NamespaceGone
+from scrapy_simhash.exceptions import FingerprintMismatch, NamespaceGone
 from scrapy_simhash.index.batch import bare_sketch
 from scrapy_simhash.index.claiming import Work
 from scrapy_simhash.index.comparing import nearest_claims
@@ -127,14 +126,7 @@ class Index:
             "plan": self._wanted_keys.id,
             "compared": self._compared,
         }
-        find_or_make = partial(_find_or_make, self.database, columns)
-        try:
-            row = self.database.transact(find_or_make)
-        except IndexUnavailable as error:
-            if not isinstance(error.__cause__, IntegrityError):
-                raise
-            # Another process has created it at the same moment.
-            row = self.database.transact(find_or_make)
+        row = self.database.transact(partial(_find_or_make, self.database, columns))
         if row.scheme != self.scheme.id:
             raise FingerprintMismatch(
                 f"namespace {row.name!r} of {self.database} holds fingerprints of the scheme "
