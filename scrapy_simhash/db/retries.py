@@ -13,28 +13,27 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlch
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.visible import visible, without_passwords
 
-# Another writer is in the way: deadlock, lock not available, record changed. The last state is that
-# of a statement that took too long: it may have waited for several locks, one after the other.
-_BUSY_STATES = frozenset({"40001", "40P01", "55P03", "57014"})
-_BUSY_ERRNOS = frozenset({1213, 1205, 1020})
-_BUSY_SQLITE = frozenset({5, 6})
+# Codes of errors are states of PostgreSQL, numbers of MariaDB, or small numbers of SQLite.
+
+# Another writer is in the way: deadlock, lock not available, record changed; busy, locked. 57014 is
+# that of a statement that took too long: it may have waited for several locks, one after the other.
+_BUSY = frozenset({"40001", "40P01", "55P03", "57014", 1213, 1205, 1020, 5, 6})
 
 # The server is read-only: a replica, or a node without its cluster. Another host may be writable.
-_READ_ONLY_STATES = frozenset({"25006"})
-_READ_ONLY_ERRNOS = frozenset({1047, 1290, 1836})
+_READ_ONLY = frozenset({"25006", 1047, 1290, 1836})
 
 # The server closes the connection because it shuts down, is asked to, or is still starting.
 # The last three are its time limits: idle in a transaction, for a transaction, idle at all.
-_ENDED_STATES = frozenset({"57P01", "57P02", "57P03", "25P03", "25P04", "57P05"})
+_ENDED = frozenset({"57P01", "57P02", "57P03", "25P03", "25P04", "57P05"})
 
 # There is such a table.
 _EXISTS = frozenset({"42P07", 1050})
 
-# Unknown user, unknown database, no schema to create tables in, permission denied.
-_PERMANENT_STATES = frozenset({"28000", "28P01", "3D000", "3F000", "42501"})
-_PERMANENT_ERRNOS = frozenset({1044, 1045, 1049, 1142, 1698})
-# Read-only, damaged, can't be opened, not a database.
-_PERMANENT_SQLITE = frozenset({8, 11, 14, 26})
+# Unknown user, unknown database, no schema to create tables in, permission denied; of SQLite:
+# read-only, damaged, can't be opened, not a database.
+_PERMANENT = frozenset(
+    {"28000", "28P01", "3D000", "3F000", "42501", 1044, 1045, 1049, 1142, 1698, 8, 11, 14, 26}
+)
 # PostgreSQL refuses a connection without an error code. Messages in another language are not
 # recognised and therefore retried.
 _REFUSED = re.compile(
@@ -56,20 +55,7 @@ _SQLITE_ADVICE = {
 
 def is_busy(error: BaseException) -> TypeGuard[DBAPIError]:
     """Whether another writer is in the way, so that waiting helps."""
-    return isinstance(error, DBAPIError) and (
-        _state(error) in _BUSY_STATES
-        or _errno(error) in _BUSY_ERRNOS
-        or _sqlite_code(error) in _BUSY_SQLITE
-    )
-
-
-def needs_another_connection(error: BaseException) -> bool:
-    """Whether the server closes the connection, or can't be written to while another one may be."""
-    number = error.args[0] if error.args else None
-    return (
-        getattr(error, "sqlstate", None) in _ENDED_STATES | _READ_ONLY_STATES
-        or number in _READ_ONLY_ERRNOS
-    )
+    return isinstance(error, DBAPIError) and not _BUSY.isdisjoint(_codes(error.orig))
 
 
 def note_end(context: ExceptionContext) -> None:
@@ -77,7 +63,7 @@ def note_end(context: ExceptionContext) -> None:
 
     The driver may not have noticed yet; SQLAlchemy would then try to roll back and log a failure.
     """
-    if needs_another_connection(context.original_exception):
+    if _needs_another_connection(context.original_exception):
         context.is_disconnect = True
 
 
@@ -92,15 +78,20 @@ def is_transient(error: BaseException) -> bool:
         or is_of_server
         or is_busy(error)
         or _is_creation_race(error)
-        or (error.orig is not None and needs_another_connection(error.orig))
+        or _needs_another_connection(error.orig)
     )
+
+
+def _needs_another_connection(error: BaseException | None) -> bool:
+    """Whether the server closes the connection, or can't be written to while another one may be."""
+    return not (_ENDED | _READ_ONLY).isdisjoint(_codes(error))
 
 
 def _is_creation_race(error: DBAPIError) -> bool:
     """Whether another process has just created the same row or table, which is there next time."""
     return (
         isinstance(error, IntegrityError)
-        or (_state(error) in _EXISTS or _errno(error) in _EXISTS)
+        or not _EXISTS.isdisjoint(_codes(error.orig))
         # SQLite has no code for it.
         or "already exists" in str(error.orig)
     )
@@ -120,27 +111,21 @@ def _is_permanent(error: SQLAlchemyError) -> bool:
     """Whether waiting will not change the answer."""
     if not isinstance(error, DBAPIError):
         return False
-    if _errno(error) in _PERMANENT_ERRNOS:
+    if not _PERMANENT.isdisjoint(_codes(error.orig)):
         return True
-    if _state(error) is None and _is_connection_error(error):
-        # With several hosts there is a line for each: one of the others may come back.
-        lines = str(error.orig).splitlines()
-        lines = [line for line in lines if line.startswith("- ")] or lines[:1]
-        return bool(lines) and all(map(_REFUSED.search, lines))
-    return _state(error) in _PERMANENT_STATES or _sqlite_code(error) in _PERMANENT_SQLITE
+    # A driver that gives a state to each error of a server reports one without.
+    if not isinstance(error, OperationalError) or getattr(error.orig, "sqlstate", "") is not None:
+        return False
+    # With several hosts there is a line for each: one of the others may come back.
+    lines = str(error.orig).splitlines()
+    lines = [line for line in lines if line.startswith("- ")] or lines[:1]
+    return bool(lines) and all(map(_REFUSED.search, lines))
 
 
-def _is_connection_error(error: DBAPIError) -> bool:
-    """Whether a driver that gives a code to each server error reports one without a code."""
-    return isinstance(error, OperationalError) and hasattr(error.orig, "sqlstate")
-
-
-def _state(error: DBAPIError) -> str | None:
-    return getattr(error.orig, "sqlstate", None)
-
-
-def _errno(error: DBAPIError) -> object:
-    return error.orig.args[0] if error.orig is not None and error.orig.args else None
+def _codes(error: BaseException | None) -> set[object]:
+    """The codes that the driver of any engine gives to an error."""
+    number = error.args[:1] if error is not None else ()
+    return {getattr(error, "sqlstate", None), getattr(error, "sqlite_errorcode", 0) & 0xFF, *number}
 
 
 def _sqlite_code(error: SQLAlchemyError) -> int:
