@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -122,7 +123,7 @@ class Database:
         self._offset = 0.0
         self._is_durable = False
         try:
-            self._prepare(wanted)
+            self.transact(partial(self._prepare, wanted))
             self.check_secret(wanted)
             self._file_id = file_id(self._file)
         except BaseException:
@@ -228,23 +229,21 @@ class Database:
             connection.exec_driver_sql(f"PRAGMA synchronous = {how}")
             info["durable"] = self._is_durable
 
-    def _prepare(self, secret: bytes | None) -> None:
-        """Check the tables or create them, and read the secret and the clock."""
+    def _prepare(self, secret: bytes | None, connection: Connection) -> None:
+        """Check the tables or create them, and read the secret and the clock.
 
-        def prepare(connection: Connection) -> None:
-            version = None
-            if inspect(connection).has_table(schema.meta.name):
-                version = connection.scalar(_version)
-            if version is None:
-                self._make_tables(connection)
-            elif version != str(schema.VERSION):
-                raise TableVersionMismatch(_other_version(str(self), str(version)))
-            self.secret = read_secret(connection, secret)
-            self.clock(connection)
-
-        # Two processes that start together both create the tables and draw a secret. One of them
-        # fails, and finds those of the other on its next attempt.
-        self.transact(prepare)
+        Two processes that start together both create the tables and draw a secret. One of them
+        fails, and finds those of the other on its next attempt.
+        """
+        version = None
+        if inspect(connection).has_table(schema.meta.name):
+            version = connection.scalar(_version)
+        if version is None:
+            self._make_tables(connection)
+        elif version != str(schema.VERSION):
+            raise TableVersionMismatch(_other_version(str(self), str(version)))
+        self.secret = read_secret(connection, secret)
+        self.clock(connection)
 
     def _make_tables(self, connection: Connection) -> None:
         if not self._makes_tables:

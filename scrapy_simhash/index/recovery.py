@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, Row, and_, exists, literal_column, or_, select, update
 
@@ -48,8 +49,8 @@ _finish = (
     .values(invalidated=Invalidated.NONE)
 )
 
-# The names that this process has registered and not unregistered.
-_registered: set[str] = set()
+#: The runs of this process by their names, until they are closed or garbage collected.
+living = WeakValueDictionary[str, object]()
 
 
 def fate(on_crash: str) -> int:
@@ -165,27 +166,20 @@ def host_id() -> str:
     return " ".join(parts)[:255]
 
 
-def register() -> str:
-    """A name for an activity of this process, which ends with the process at the latest.
+def new_process_name() -> str:
+    """A name for a run of this process.
 
     It consists of the process number, the time (numbers are reused), and a random part (a process
-    may have several activities).
+    may have several runs).
     """
     # Linux counts the start of a process from the boot: the clock may be set.
     is_linux = hasattr(time, "CLOCK_BOOTTIME")
     now = time.clock_gettime(time.CLOCK_BOOTTIME) if is_linux else time.time()
-    name = f"{os.getpid()} {now:.2f} {secrets.token_hex(8)}"
-    _registered.add(name)
-    return name
-
-
-def unregister(name: str) -> None:
-    """End an activity, though the process lives on."""
-    _registered.discard(name)
+    return f"{os.getpid()} {now:.2f} {secrets.token_hex(8)}"
 
 
 def is_alive(name: str) -> bool:
-    """Whether an activity that was registered on this system has not ended."""
+    """Whether a run of a process of this system, given by its name, may still go on."""
     import psutil  # noqa: PLC0415  (slow, and only needed if there are others)
 
     number, _, rest = name.partition(" ")
@@ -194,10 +188,10 @@ def is_alive(name: str) -> bool:
         started = found.create_time() - (psutil.boot_time() if psutil.LINUX else 0)
         # A zombie is dead; its parent has not waited for it yet.
         is_zombie = found.status() == psutil.STATUS_ZOMBIE
-        # One that started later has got the number of the one that was registered.
+        # One that started later has got the number of the one that is named.
         lives = not is_zombie and started < float(rest.partition(" ")[0]) + 1
     except (psutil.NoSuchProcess, ValueError):
         return False
     except psutil.AccessDenied:
         return True
-    return lives and (found.pid != os.getpid() or name in _registered)
+    return lives and (found.pid != os.getpid() or name in living)

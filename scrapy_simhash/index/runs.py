@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import time
-import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -42,8 +41,8 @@ from scrapy_simhash.index.recovery import (
     Recovery,
     fate,
     host_id,
-    register,
-    unregister,
+    living,
+    new_process_name,
 )
 from scrapy_simhash.index.seen import Visits
 from scrapy_simhash.index.verdict import random_number
@@ -69,24 +68,22 @@ class Run:
 
     Attributes:
         id: its number.
-        process: its name, see :func:`register`. A database restored from a backup may give the
-            number of a run to another one, but not its name.
+        process: its name. A database restored from a backup may give the number of a run to another
+            one, but not its name.
         visit: its visit: the smallest number of the runs that were open together.
         recovery: handles runs that died.
     """
 
-    def __init__(
-        self, recovery: Recovery, number: int, visit: int, process: str, on_crash: str
-    ) -> None:
-        self.database, self.recovery = recovery.database, recovery
-        self.id, self.visit, self.process = number, visit, process
+    def __init__(self, database: Database, on_crash: str) -> None:
+        self.database, self.recovery = database, Recovery(database)
+        self.process = new_process_name()
+        self.id = self.visit = 0
         # By namespaces, as of the last heartbeat.
         self._visits = dict[int, Visits]()
         self._on_crash = on_crash
         self._closed = self._is_gone = False
         self._last_heartbeat = time.time()
-        # A run that is garbage collected can't close any more.
-        self._unregister = weakref.finalize(self, unregister, process)
+        living[self.process] = self
 
     @classmethod
     def open(
@@ -107,23 +104,19 @@ class Run:
             arguments: equal for runs with the same arguments of the spider; at most 64 characters.
             on_crash: whether its confirmed claims are released, like the pending ones, if it dies.
         """
-        process, recovery = register(), Recovery(database)
+        run = cls(database, on_crash)
+        # First: runs that died before do not share its visit.
+        run.recovery.look()
         given = {
             "spider": storable(spider, 255),
             "job": storable(job, TEXT_LENGTH),
             "arguments": arguments,
             "host": host_id(),
-            "process": process,
+            "process": run.process,
             "on_crash": on_crash,
         }
-        try:
-            # First: runs that died before do not share its visit.
-            recovery.look()
-            number, visit = database.transact(partial(_insert, database, given))
-            return cls(recovery, number, visit, process, on_crash)
-        except BaseException:
-            unregister(process)
-            raise
+        run.id, run.visit = database.transact(partial(_insert, database, given))
+        return run
 
     @property
     def _mine(self) -> ColumnElement[bool]:
@@ -244,7 +237,7 @@ class Run:
                     stats=json.dumps(stats, default=str) if stats is not None else None,
                 )
         finally:
-            self._unregister()
+            living.pop(self.process, None)
         self.recovery.has_work = True
         # The run is closed; other runs delete what is left.
         with suppress(IndexUnavailable):
@@ -253,7 +246,7 @@ class Run:
     def abandon(self) -> None:
         """Give the run up without closing it: it counts as dead, though this process lives on."""
         self._closed = True
-        self._unregister()
+        living.pop(self.process, None)
 
     def mark(self, **columns: Any) -> None:
         """Set columns of the run's row; raises IndexUnusable if it is gone."""
