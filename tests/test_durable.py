@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
-from contextlib import ExitStack
 
 import pytest
 
-from scrapy_simhash import durable
 from scrapy_simhash.durable import new_file, replace_file
 
 
@@ -65,48 +62,3 @@ def test_a_name_may_be_as_long_as_the_system_allows(tmp_path) -> None:
     path = tmp_path / ("x" * 255)
     replace_file(path, b"new")
     assert path.read_bytes() == b"new"
-
-
-def test_the_second_of_two_writers_is_refused(tmp_path) -> None:
-    path = tmp_path / "file"
-    with new_file(path) as stream:
-        for _ in range(2):
-            with pytest.raises(BlockingIOError, match="by another process"), new_file(path):
-                pytest.fail("it is locked")
-        stream.write(b"whole")
-    assert path.read_bytes() == b"whole"
-    assert [one.name for one in tmp_path.iterdir()] == ["file"]
-
-
-def test_what_a_killed_process_left_is_replaced_whoever_could_read_it(tmp_path) -> None:
-    left = tmp_path / ".file.part"
-    left.write_bytes(b"half a file that is longer")
-    left.chmod(0o666)
-    with new_file(tmp_path / "file") as stream:
-        stream.write(b"whole")
-    assert (tmp_path / "file").read_bytes() == b"whole"
-    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o600
-    assert [one.name for one in tmp_path.iterdir()] == ["file"]
-
-
-def test_a_link_in_the_place_of_an_unfinished_file_is_not_followed(tmp_path) -> None:
-    precious = tmp_path / "precious"
-    precious.write_bytes(b"precious")
-    (tmp_path / ".file.part").symlink_to(precious)
-    with pytest.raises(OSError, match=r"\.file\.part"), new_file(tmp_path / "file"):
-        pytest.fail("it must not be opened")
-    assert precious.read_bytes() == b"precious"
-
-
-def test_where_nothing_can_be_locked_only_the_last_writer_has_a_file(tmp_path, monkeypatch) -> None:
-    def flock(*arguments: object) -> None:
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-
-    monkeypatch.setattr(durable.fcntl, "flock", flock)
-    path = tmp_path / "file"
-    with ExitStack() as stack:
-        with pytest.raises(FileNotFoundError, match="was removed"), new_file(path):
-            stack.enter_context(new_file(path)).write(b"last")
-        assert not path.exists()
-    assert path.read_bytes() == b"last"
-    assert [one.name for one in tmp_path.iterdir()] == ["file"]

@@ -130,7 +130,6 @@ def dedupe_corpus(
     Raises:
         FeedError: a file can't be read or, in this format, written.
         FileExistsError: a target exists.
-        BlockingIOError: another process is writing a target.
     """
     with ExitStack() as stack:
         folder = targets.kept.parent if targets.stream is None else Path(gettempdir())

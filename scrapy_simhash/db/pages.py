@@ -7,7 +7,6 @@ crawls, also where the index is on a server, as the event loop reads it.
 from __future__ import annotations
 
 import logging
-import os
 import re
 import sqlite3
 import time
@@ -16,6 +15,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from scrapy_simhash.durable import make_private
 from scrapy_simhash.visible import shortened
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _existing(path: Path) -> Iterator[sqlite3.Connection]:
 def _open(path: Path) -> sqlite3.Connection:
     """Open a file, and make the table if there is none of this version."""
     # With what SQLite gives to files beside it: only the owner may read pages.
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    make_private(path)
     connection = sqlite3.connect(path, timeout=_TIMEOUT, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
