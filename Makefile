@@ -5,7 +5,7 @@ INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
 READY := .venv/ready
 # Many tests wait for crawls and servers: more of them at once than there are cores.
 SIDE_BY_SIDE := -n $(shell expr 2 \* `nproc 2>/dev/null || echo 2`) --dist worksteal
-EXTRAS := postgresql,mariadb,trafilatura,rjieba,xxhash,parquet,warc,zstd
+EXTRAS := postgresql,mariadb,trafilatura,parquet,warc,zstd
 
 # As pip does, also where a company's own certificate authority stands between.
 export UV_SYSTEM_CERTS := 1

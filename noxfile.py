@@ -6,7 +6,7 @@ import nox
 
 nox.options.default_venv_backend = "uv"
 
-EXTRAS = ".[postgresql,mariadb,trafilatura,rjieba,xxhash,parquet,warc,zstd]"
+EXTRAS = ".[postgresql,mariadb,trafilatura,parquet,warc,zstd]"
 PYTEST = (
     *("pytest", "-n", "auto", "--dist", "worksteal"),
     *("-m", "", "--hypothesis-profile=full"),

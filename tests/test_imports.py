@@ -93,17 +93,17 @@ assert open("items.jsonl").read()
 }
 
 #: What may be imported for a crawl alone.
-OF_A_CRAWL = ("scrapy", "twisted", "itemadapter", "jieba", "rjieba")
+OF_A_CRAWL = ("scrapy", "twisted", "itemadapter", "jieba")
 #: What each of them may not import; each of these takes a while, or some megabytes.
 NOT_IMPORTED = dict.fromkeys(USES, OF_A_CRAWL) | {
     "item": (*OF_A_CRAWL, "sqlalchemy", "lxml"),
     "commands": ("itemadapter", "jinja2", "requests", "tldextract"),
     "crawl": (
         *("jieba", "jinja2", "numpy.ma", "numpy.random", "psutil", "psycopg", "pymysql"),
-        *("rapidfuzz", "rich", "rjieba", "scrapy_simhash.classic", "scrapy_simhash.cli"),
+        *("rapidfuzz", "rich", "scrapy_simhash.classic", "scrapy_simhash.cli"),
         *("scrapy_simhash.feed", "scrapy_simhash.history", "scrapy_simhash.report"),
         *("sqlalchemy.dialects.mysql", "sqlalchemy.dialects.postgresql", "sqlalchemy.orm"),
-        *("trafilatura", "xxhash"),
+        "trafilatura",
     ),
 }
 

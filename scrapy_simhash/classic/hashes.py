@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import struct
 import zlib
 from collections.abc import Callable, Hashable, Mapping
@@ -147,12 +146,6 @@ def _digest_of(algorithm: Callable[[bytes], Any]) -> Callable[[str], int]:
     return lambda word: int.from_bytes(algorithm(_utf8(word)).digest(), "big")
 
 
-def _xxh3(word: str) -> int:
-    import xxhash  # noqa: PLC0415  (an optional dependency)
-
-    return int(xxhash.xxh3_64_intdigest(_utf8(word)))
-
-
 #: Hash functions by name, each with its width in bits.
 HASHES: Mapping[str, tuple[Callable[[str], int], int]] = {
     "fnv1a": (fnv1a, 64),
@@ -163,7 +156,6 @@ HASHES: Mapping[str, tuple[Callable[[str], int], int]] = {
     "md5": (_digest_of(partial(hashlib.md5, usedforsecurity=False)), 128),
     "sha1": (_digest_of(partial(hashlib.sha1, usedforsecurity=False)), 160),
     "blake2b": (_digest_of(partial(hashlib.blake2b, digest_size=MAX_BITS // 8)), 160),
-    "xxh3": (_xxh3, 64),
     "crc32": (lambda word: zlib.crc32(_utf8(word)), 32),
 }
 
@@ -224,8 +216,6 @@ def _named(name: str, bits: int) -> Callable[[str], int]:
         raise ValueError(
             f"bits: {bits}, but the hash {name!r} has {width}; as many have {', '.join(wide)}"
         )
-    if name == "xxh3" and importlib.util.find_spec("xxhash") is None:
-        raise ValueError("hash: 'xxh3' needs the package xxhash: pip install xxhash")
     return function
 
 

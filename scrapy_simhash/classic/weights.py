@@ -70,11 +70,11 @@ def load_weights(given: Any, tokenizer: Tokenizer, idf: Any) -> tuple[Weigh, str
     if tokenizer.tag is None:
         raise ValueError(
             f"weights: {given!r} needs parts of speech, which the tokenizer {tokenizer.id!r} does "
-            "not know; allowed with jieba and rjieba"
+            "not know; allowed with jieba"
         )
     if given == "pos":
-        return _by_part_of_speech, f"pos{tokenizer.tagging}"
-    return partial(_textrank, shortest=tokenizer.shortest), f"textrank{tokenizer.tagging}"
+        return _by_part_of_speech, "pos/2"
+    return partial(_textrank, shortest=tokenizer.shortest), "textrank/2"
 
 
 # The largest inverse document frequency, which is a logarithm.

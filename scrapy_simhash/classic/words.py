@@ -126,13 +126,11 @@ class Tokenizer:
     # The characters of the shortest word with a weight. jieba's lists of word frequencies have no
     # single characters, which would count as the rarest words.
     shortest: int = 1
-    tagging: str = ""  # the version of the tags
 
 
 # Unknown ideographs in a text; more take over half a second.
 _RARE = 50
 _LONG_RUN = re.compile(r"(\w{500})")
-_LATIN_PARTS = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)")
 
 
 def jieba_tokenizer(user_words: list[UserWord]) -> Tokenizer:
@@ -147,29 +145,7 @@ def jieba_tokenizer(user_words: list[UserWord]) -> Tokenizer:
         return map(tuple, tagger.cut(text, HMM=hmm and not _is_mostly_rare(text)))
 
     name = f"jieba/{version('jieba')}/{file_digest(jieba_directory() / 'dict.txt')}"
-    return Tokenizer(name, _in_parts(cut), _in_parts(tag), shortest=2, tagging="/2")
-
-
-def rjieba_tokenizer(user_words: list[UserWord]) -> Tokenizer:
-    """rjieba, with words of the user; it cuts as jieba does."""
-    try:
-        import rjieba  # noqa: PLC0415  (an optional dependency)
-    except ImportError as error:
-        raise ValueError(
-            "tokenizer: 'rjieba' is not installed: pip install rjieba, or take 'jieba', which is "
-            "slower"
-        ) from error
-    cutter = rjieba.Jieba()
-    for word in user_words:
-        cutter.add_word(*word)
-
-    def cut(text: str, hmm: bool) -> Iterator[Tagged]:
-        return _split_as_jieba(cutter, ((word, "") for word in cutter.cut(text, hmm)))
-
-    def tag(text: str, hmm: bool) -> Iterator[Tagged]:
-        return _split_as_jieba(cutter, cutter.tag(text, hmm))
-
-    return Tokenizer(f"rjieba/{version('rjieba')}", _in_parts(cut), _in_parts(tag), shortest=2)
+    return Tokenizer(name, _in_parts(cut), _in_parts(tag), shortest=2)
 
 
 def jieba_directory() -> Path:
@@ -194,15 +170,6 @@ def _in_parts(
             yield from cut(part, number % 2 == 0)  # odd parts are the long runs
 
     return cut_in_parts
-
-
-def _split_as_jieba(cutter: Any, tagged: Iterable[Tagged]) -> Iterator[Tagged]:
-    """Split "event-listeners" and "main.rs" as jieba does, unless the dictionary has them."""
-    for word, tag in tagged:
-        if not _LATIN_PARTS.search(word) or word.isalnum() or cutter.has_word(word):
-            yield word, tag
-        else:
-            yield from ((part, tag) for part in _LATIN_PARTS.split(word) if part)
 
 
 def _is_mostly_rare(text: str) -> bool:
@@ -241,17 +208,15 @@ def _quietly_imported(name: str) -> Any:
         return importlib.import_module(name)
 
 
-TOKENIZERS = ("jieba", "rjieba", "words", "characters")
+TOKENIZERS = ("jieba", "words", "characters")
 
 
 def load_tokenizer(given: Any, user_words: list[UserWord]) -> Tokenizer:
     """The tokenizer of a name, an import path or a function."""
-    if given in ("jieba", "rjieba"):
-        return (jieba_tokenizer if given == "jieba" else rjieba_tokenizer)(user_words)
+    if given == "jieba":
+        return jieba_tokenizer(user_words)
     if user_words:
-        raise ValueError(
-            f"user_dictionary: the tokenizer {given!r} has none; allowed with jieba and rjieba"
-        )
+        raise ValueError(f"user_dictionary: the tokenizer {given!r} has none; allowed with jieba")
     if given == "words":
         return Tokenizer("words/2", _untagged(tokens))
     if given == "characters":

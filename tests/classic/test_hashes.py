@@ -45,12 +45,6 @@ def test_published_values(name: str, word: str, expected: int) -> None:
     assert function(word) == expected
 
 
-def test_xxh3_published_value() -> None:
-    pytest.importorskip("xxhash")
-    _, function = load_hash("xxh3", 64)
-    assert function("") == 0x2D06800538D394C2
-
-
 @pytest.mark.parametrize(("function", "expected"), [(lookup2, 0xC3F01604), (lookup3, 0x796E15D1)])
 def test_jenkins_hashes_of_words_of_all_lengths_are_frozen(function, expected: int) -> None:
     hashes = [function(("abcdefghijklm" * 3)[:length]) for length in range(40)]
@@ -59,8 +53,6 @@ def test_jenkins_hashes_of_words_of_all_lengths_are_frozen(function, expected: i
 
 @pytest.mark.parametrize("name", HASHES)
 def test_narrow_hash_is_the_low_bits_of_a_wide_one(name: str) -> None:
-    if name == "xxh3":
-        pytest.importorskip("xxhash")
     width = HASHES[name][1]
     _, wide = load_hash(name, width)
     for bits in (1, 3, 31):

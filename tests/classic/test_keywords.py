@@ -44,12 +44,10 @@ def test_tokenizers(tokenizer: object, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize("weights", ["tfidf", "pos"])
-@pytest.mark.parametrize("tokenizer", ["jieba", "rjieba"])
-def test_text_without_a_mark_is_cut_by_the_dictionary(tokenizer: str, weights: str) -> None:
+def test_text_without_a_mark_is_cut_by_the_dictionary(weights: str) -> None:
     """Left to guess new words in it, jieba would be busy with such a page for hours."""
-    pytest.importorskip(tokenizer)
     text = "龘" * 250_000 + "图书馆"
-    tokens = Keywords(tokenizer=tokenizer, weights=weights).extract(text).tokens
+    tokens = Keywords(weights=weights).extract(text).tokens
     assert tokens == [*text[:250_000], "图书馆"]
 
 
@@ -91,10 +89,8 @@ def test_levels_are_1_to_5() -> None:
     assert all(weights[w] == max(1, math.ceil(5 * v / heaviest)) for w, v in tfidf.items())
 
 
-@pytest.mark.parametrize("tokenizer", ["jieba", "rjieba"])
-def test_parts_of_speech(tokenizer: str) -> None:
-    pytest.importorskip(tokenizer)
-    weights = weights_of("北京的读者观看电影", tokenizer=tokenizer, weights="pos", stop_words=None)
+def test_parts_of_speech() -> None:
+    weights = weights_of("北京的读者观看电影", weights="pos", stop_words=None)
     assert weights["北京"] == 5
     assert weights["读者"] == 4
     assert weights["观看"] == 3
@@ -159,17 +155,6 @@ def test_user_dictionary_stays_our_own() -> None:
     assert "磁悬浮飞毯" in Keywords(user_dictionary=["磁悬浮飞毯"]).extract("磁悬浮飞毯").tokens
     assert "磁悬浮飞毯" not in jieba.lcut("磁悬浮飞毯")
     assert "磁悬浮飞毯" not in Keywords().extract("磁悬浮飞毯").tokens
-
-
-def test_rjieba_finds_the_same_keywords() -> None:
-    pytest.importorskip("rjieba")
-    text = f"{NEWS} See event-listeners, v-if, main.rs, 3.5%, C++ and U+0041; 51区。"
-    plain, fast = Keywords(top=None), Keywords(top=None, tokenizer="rjieba")
-    assert fast.extract(text).tokens == plain.extract(text).tokens
-    assert fast.extract(text).keywords == plain.extract(text).keywords
-    taught = Keywords(tokenizer="rjieba", user_dictionary=["51区"], stop_words=None)
-    assert taught.extract("在51区").tokens == ["在", "51区"]
-    assert "rjieba/" in fast.id
 
 
 OPTIONS = {
