@@ -14,6 +14,7 @@ from scrapy_simhash.classic.words import (
     Tokenizer,
     file_digest,
     jieba_directory,
+    quietly_imported,
     read_file,
     read_lines,
 )
@@ -74,7 +75,7 @@ def load_weights(given: Any, tokenizer: Tokenizer, idf: Any) -> tuple[Weigh, str
         )
     if given == "pos":
         return _by_part_of_speech, "pos/2"
-    return partial(_textrank, shortest=tokenizer.shortest), "textrank/2"
+    return partial(_textrank, shortest=tokenizer.shortest), "textrank/3"
 
 
 # The largest inverse document frequency, which is a logarithm.
@@ -138,10 +139,7 @@ def _by_part_of_speech(words: Sequence[Tagged]) -> dict[str, float]:
 
 
 def _textrank(words: Sequence[Tagged], *, shortest: int) -> dict[str, float]:
-    """TextRank as jieba computes it (Mihalcea and Tarau, "TextRank", EMNLP 2004).
-
-    Words within five of each other are neighbours; ten rounds of PageRank with a damping of .85.
-    """
+    """TextRank as jieba has it (Mihalcea and Tarau, EMNLP 2004), of words within five."""
     ranked = [
         word if tag in _TEXTRANK_PARTS and len(word) >= shortest else "" for word, tag in words
     ]
@@ -152,21 +150,7 @@ def _textrank(words: Sequence[Tagged], *, shortest: int) -> dict[str, float]:
         for neighbour in ranked[place + 1 : place + 5]
         if neighbour
     )
-    neighbours: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    graph = quietly_imported("jieba.analyse.textrank").UndirectWeightedGraph()
     for (first, second), count in pairs.items():
-        neighbours[first].append((second, count))
-        neighbours[second].append((first, count))
-    if not neighbours:
-        return {}
-    total = {word: sum(count for _, count in counts) for word, counts in neighbours.items()}
-    rank = dict.fromkeys(neighbours, 1 / len(neighbours))
-    in_order = sorted(neighbours)
-    for _ in range(10):
-        for word in in_order:
-            received = sum(
-                count / total[neighbour] * rank[neighbour] for neighbour, count in neighbours[word]
-            )
-            rank[word] = 0.15 + 0.85 * received
-    floor = min(rank.values()) / 10
-    span = max(rank.values()) - floor
-    return {word: (value - floor) / span for word, value in rank.items()}
+        graph.addEdge(first, second, count)
+    return dict(graph.rank())

@@ -177,7 +177,7 @@ def _is_mostly_rare(text: str) -> bool:
 
     It takes 10 ms for each of them.
     """
-    known = _quietly_imported("jieba.posseg").char_state_tab_P
+    known = quietly_imported("jieba.posseg").char_state_tab_P
     rare = (sign for sign in text if "\u4e00" <= sign <= "\u9fd5" and sign not in known)
     return sum(1 for _ in islice(rare, _RARE + 1)) > _RARE
 
@@ -185,7 +185,7 @@ def _is_mostly_rare(text: str) -> bool:
 @cache
 def _jieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
     """A tokenizer of our own: other code may use jieba's global one."""
-    tokenizer = _quietly_imported("jieba").Tokenizer()
+    tokenizer = quietly_imported("jieba").Tokenizer()
     # `initialize` logs, and trusts a file that anybody may have put into the directory of temporary
     # files, which it reads no faster.
     tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
@@ -198,10 +198,10 @@ def _jieba_cutter(user_words: tuple[UserWord, ...]) -> Any:
 @cache
 def _jieba_tagger(user_words: tuple[UserWord, ...]) -> Any:
     """Like `_jieba_cutter`, with parts of speech."""
-    return _quietly_imported("jieba.posseg").POSTokenizer(_jieba_cutter(user_words))
+    return quietly_imported("jieba.posseg").POSTokenizer(_jieba_cutter(user_words))
 
 
-def _quietly_imported(name: str) -> Any:
+def quietly_imported(name: str) -> Any:
     """Import jieba without its warnings; it is slow, and not needed before the first text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
