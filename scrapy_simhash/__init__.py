@@ -6,6 +6,7 @@ the :class:`Index` below.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.exceptions import (
@@ -54,7 +55,7 @@ __all__ = [
     "similarity",
 ]
 
-# The modules of the public names; all other names are in `exceptions`.
+# The modules of the public names that are not imported above.
 _MODULES = {
     "Addon": "crawl.components",
     "Index": "index.index",
@@ -75,13 +76,8 @@ _MODULES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name on first use: every `scrapy` command imports this package."""
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from scrapy_simhash.loading import import_large  # noqa: PLC0415
-
-    path = _MODULES.get(name, "exceptions")
-    # A program that has been running for a while may import the index.
-    module = import_large(f"{__name__}.{path}", is_start=path.startswith("crawl."))
-    value = getattr(module, name)
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     globals()[name] = value
     return value

@@ -2,34 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import pkgutil
 import re
-import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any
-
-
-def import_large(name: str, *, is_start: bool) -> Any:
-    """Import a module that imports many others, without the garbage collector.
-
-    The collector would take a quarter of the time to examine all objects repeatedly, without any
-    garbage to find. At the start of a process, later collections also leave out what was loaded.
-    """
-    if name in sys.modules:
-        return sys.modules[name]
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        module = import_module(name)
-        if is_start:
-            gc.freeze()
-    finally:
-        if was_enabled:
-            gc.enable()
-    return module
 
 
 def is_import_path(name: str) -> bool:

@@ -17,11 +17,11 @@ from argparse import (
     RawDescriptionHelpFormatter,
 )
 from collections.abc import Callable, Collection
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, NoReturn
 
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, NotFound, SettingError
-from scrapy_simhash.loading import import_large
 from scrapy_simhash.visible import visible, without_passwords
 
 #: The commands by what they are for.
@@ -130,7 +130,7 @@ def function_of(verb: str, command: str) -> Callable[..., Any]:
     """What has to "add" the options of a command to a parser, or to "run" it."""
     # The threads that numpy would start for linear algebra take longer than most commands.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    module = import_large(f"scrapy_simhash.cli.{_FILES.get(command, command)}", is_start=True)
+    module = import_module(f"scrapy_simhash.cli.{_FILES.get(command, command)}")
     found: Callable[..., Any] = getattr(module, f"{verb}_{command}")
     return found
 
