@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from scrapy_simhash.history.advice import SettingAdvice
 from scrapy_simhash.history.record import Record
@@ -16,16 +14,13 @@ from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.index.words import UNCHANGED
 from scrapy_simhash.item.facts import PAGE, REST_OF_ITEM
-from scrapy_simhash.item.irrelevant import LEAST, Example
+from scrapy_simhash.item.irrelevant import Example
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.item.urls import host_of, same_site, view_of
+from scrapy_simhash.item.urls import same_site, view_of
 from scrapy_simhash.report.data import ReportData
 from scrapy_simhash.visible import plural, shortened
 
-# Folders that are named: those with a digit are as many as there are pages.
-_FOLDERS = re.compile(r"[^\W\d]+(?:[-.][^\W\d]+)*(?:/[^\W\d]+(?:[-.][^\W\d]+)*)?")
-
-# Characters shown of a host, a folder or a parameter.
+# Characters shown of a host or a parameter.
 _LONGEST_NAME = 40
 
 _TEXTS = {OF_TEXT, REST_OF_ITEM}
@@ -35,29 +30,6 @@ _TELLING = ("code", "dated", "price", "serial", "title")
 _LEAST_CHANGES = 10
 # A field is advised if it changes this share of the changed items.
 _LEAST_SHARE = 0.25
-
-
-class Cause(NamedTuple):
-    """How the URL of a duplicate differs from that of its original.
-
-    In `added` is what only one of the paths has, such as "/print"; in `hosts` are both hosts if
-    they differ, and in `names` the parameters that differ. Where more differs, all is in `text`.
-    """
-
-    text: str = ""
-    added: str = ""
-    hosts: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        if self.text:
-            return self.text
-        hosts = [f"`{shortened(host, _LONGEST_NAME)}`" for host in self.hosts]
-        names = [f"`{shortened(name, _LONGEST_NAME)}`" for name in self.names[:3]]
-        parts = [f"`{self.added}` in the path" if self.added else "same path"]
-        parts += [f"on {' and '.join(hosts)}"] if hosts else []
-        parts += [f"other {', '.join(names)}{' …' if len(self.names) > 3 else ''}"] if names else []
-        return ", ".join(parts)
 
 
 def how(record: Record) -> str:
@@ -71,57 +43,45 @@ def how(record: Record) -> str:
         return "; ".join(f"{what} {where}" for what, where in told.items() if where)
     if record.status == UNCHANGED:
         return "unchanged since an earlier crawl"
-    return str(cause_of(record.url, record.original)) if record.original else "original deleted"
+    return cause_of(record.url, record.original) if record.original else "original deleted"
 
 
 @lru_cache(maxsize=1 << 17)
-def cause_of(url: str, original: str) -> Cause:
+def cause_of(url: str, original: str) -> str:
     """How the URL of a duplicate differs from that of its original."""
     if url == original:
-        return Cause("listed again under the same URL")
-    is_near = same_site(url, original)
+        return "listed again under the same URL"
     try:
         new, old = urlsplit(url), urlsplit(original)
     except ValueError:
-        return Cause("at another URL")
-    hosts = tuple(sorted({one.netloc.rpartition("@")[2].lower() for one in (new, old)}))
+        return "at another URL"
+    is_near = same_site(url, original)
     ours, theirs = ([*filter(None, one.path.split("/"))] for one in (new, old))
-    added = _added(ours, theirs)
     # Every site has a first page.
-    if added is None or not (is_near or (ours and theirs)):
-        is_folder = ours[-1:] == theirs[-1:] != []
-        here = "in another folder" if is_folder else "elsewhere on the site"
-        return Cause(here if is_near else "on another site")
+    if ours == theirs and (is_near or ours):
+        return _on_one_path(new, old)
+    if not is_near:
+        return "on another site"
+    if view_of(url, original):
+        return "another view of the page, such as for printing"
+    return "in another folder" if ours[-1:] == theirs[-1:] != [] else "elsewhere on the site"
+
+
+def _on_one_path(new: SplitResult, old: SplitResult) -> str:
+    """How two URLs with the same path differ."""
+    hosts = sorted({one.netloc.rpartition("@")[2].lower() for one in (new, old)})
     given = {*new.query.split("&")} ^ {*old.query.split("&")}
-    names = tuple(sorted({part.partition("=")[0] for part in given} - {""}))
-    found = Cause("", added, hosts if len(hosts) > 1 else (), names)
-    if any(found):
-        return found
-    is_here = url.partition("#")[2] == original.partition("#")[2]
-    return Cause("the same URL, written differently" if is_here else "elsewhere on the page")
-
-
-def _added(ours: Sequence[str], theirs: Sequence[str]) -> str | None:
-    """What one path has and the other lacks, such as "/print"; None if more differs.
-
-    It is a folder, or a view in the place of another folder.
-    """
-    if ours == theirs:
-        return ""
-    short, long = sorted((ours, theirs), key=len)
-    more = len(long) - len(short)
-    start = next((place for place, one in enumerate(short) if one != long[place]), len(short))
-    end = start + (more or 1)
-    if short[end - more :] != long[end:]:
-        return None
-    views = [one for folder in (short, long) for one in folder[start:end] if _is_view(one)]
-    found = "/".join(long[start:end]) if more else views[0] if views else ""
-    return f"/{found}" if len(found) <= _LONGEST_NAME and _FOLDERS.fullmatch(found) else None
-
-
-def _is_view(folder: str) -> bool:
-    """Whether a folder has other views of pages, such as "print"."""
-    return view_of(f"http://a/{folder}/b", "http://a/b") is not None
+    names = sorted({part.partition("=")[0] for part in given} - {""})
+    shown = [f"`{shortened(name, _LONGEST_NAME)}`" for name in (*hosts, *names[:3])]
+    parts = ["same path"]
+    if len(hosts) > 1:
+        parts.append(f"on {' and '.join(shown[:2])}")
+    if names:
+        parts.append(f"other {', '.join(shown[len(hosts) :])}{' …' if len(names) > 3 else ''}")
+    if len(parts) > 1:
+        return ", ".join(parts)
+    is_here = new.fragment == old.fragment
+    return "the same URL, written differently" if is_here else "elsewhere on the page"
 
 
 def steps(data: ReportData) -> Iterator[SettingAdvice]:
@@ -134,9 +94,6 @@ def steps(data: ReportData) -> Iterator[SettingAdvice]:
     yield from noise if len(changes) > len(duplicates) else []
     if data.counts and data.patterns:
         yield _repeating(data)
-    pairs = [(drop.page, drop.original_page or "") for drop in duplicates]
-    yield from _mirrors(pairs)
-    yield from _views(pairs)
     yield from noise if len(changes) <= len(duplicates) else []
 
 
@@ -195,53 +152,3 @@ def _repeating(data: ReportData) -> SettingAdvice:
         f"{listed}{more}; rules for duplicate-url-discarder avoid them: after a crawl, `scrapy "
         "simhash patterns --rules FILE` writes them, or says why there is none",
     )
-
-
-def _views(pairs: Sequence[tuple[str, str]]) -> Iterator[SettingAdvice]:
-    """Other views of pages, such as those to print."""
-    added = (cause_of(*pair).added for pair in pairs)
-    for view, count in _often(Counter(one for one in added if one and _is_view(one[1:]))):
-        yield SettingAdvice(
-            f"LinkExtractor(deny=[{f'{re.escape(view)}(/|$)'!r}])",
-            f"{_duplicates(count)} had `{view}` in the path of one URL. If that is another view "
-            "of the same page, do not follow links to it",
-        )
-
-
-def _mirrors(pairs: Sequence[tuple[str, str]]) -> Iterator[SettingAdvice]:
-    """Hosts that have the same pages under the same paths."""
-    found = Counter[tuple[str, ...]]()
-    paths = defaultdict[str, set[str]](set)
-    copies = Counter[str]()
-    for url, original in pairs:
-        cause = cause_of(url, original)
-        for one in (url, original):
-            paths[host_of(one) or ""].add(one.partition("?")[0])
-        if cause.hosts and not cause.added:
-            found[cause.hosts] += 1
-            copies[host_of(url) or ""] += 1
-    for both, count in _often(found):
-        hosts = sorted({host.partition(":")[0] for host in both} - {""})
-        if len(hosts) > 1:
-            # Who denies a domain denies all its hosts. Of two mirrors, the one that has less goes
-            # first. Which of them the crawl starts from is not known.
-            parts = tuple(f".{host}" for host in hosts)
-            mirror, other = sorted(
-                hosts, key=lambda one: (not one.endswith(parts), len(paths[one]), -copies[one])
-            )
-            is_inside = mirror.endswith(f".{other}")
-            instead = "" if is_inside else f", or `{other!r}` if the crawl starts on `{mirror}`"
-            yield SettingAdvice(
-                "",
-                f"{_duplicates(count)} had the same path on `{mirror}` and `{other}`. If one is a "
-                "mirror of the other, follow links to one of them only: "
-                f"`LinkExtractor(deny_domains=[{mirror!r}])`{instead}",
-            )
-
-
-def _often(found: Counter[Any]) -> list[tuple[Any, int]]:
-    return [(one, count) for one, count in found.most_common(3) if count >= LEAST]
-
-
-def _duplicates(count: int) -> str:
-    return f"{count:,} {plural(count, 'duplicate')}"
