@@ -77,8 +77,8 @@ NOTES = {
     scrapy simhash try news -a section=sports --pages 1000 -o sports.html
 
 It uses no feeds and item pipelines, nor the project's index, log file and `JOBDIR`. It shows the
-counts, an item for each reason to keep similar ones, a table of similarities, and lines for the
-settings. Ctrl-C shows them early. The plugin need not be enabled.
+counts, an item for each reason to keep similar ones, and lines for the settings; the report has a
+chart of similarities. Ctrl-C shows them early. The plugin need not be enabled.
 """,
     "drops": """\
     scrapy simhash drops --kept

@@ -6,11 +6,9 @@ import logging
 import sys
 from argparse import ArgumentParser
 from argparse import Namespace as Options
-from contextlib import closing
-from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
+from tempfile import TemporaryDirectory
 from textwrap import wrap
 from time import monotonic
 from typing import Any, ClassVar, Self
@@ -27,23 +25,18 @@ from scrapy.utils.misc import load_object
 
 from scrapy_simhash.cli.arguments import add_output, positive
 from scrapy_simhash.cli.main import name_and_value
-from scrapy_simhash.cli.output import open_console, print_groups, print_table
+from scrapy_simhash.cli.output import open_console, print_groups
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.cli.records import by_original
-from scrapy_simhash.corpus.greedy import decide_corpus
-from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import NOTHING, SketchStore, make_part
 from scrapy_simhash.crawl import components, end
 from scrapy_simhash.crawl.components import Addon, SimhashPipeline
 from scrapy_simhash.history.decisions import with_contents
-from scrapy_simhash.history.documents import read_documents, read_stored
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.record import Record
-from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.report.data import ReportData, read_report, sum_stats
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.verdict import findings, headline, remarks, skipped
-from scrapy_simhash.simhash.scheme import Scheme, keyed
+from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.visible import plural, visible
 
 # The order of the pipeline, as the add-on sets it.
@@ -54,9 +47,6 @@ _EXAMPLES = 15
 
 # Seconds between lines of progress.
 _INTERVAL = 5.0
-
-# In the table of what other similarities would drop.
-_SIMILARITIES = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 
 # The exit code of Scrapy's commands where they are used wrongly.
 _USAGE = 2
@@ -101,8 +91,6 @@ def run_try(project: Project, options: Options) -> None:
             data = read_report(namespace, trial.settings.rule, is_trial=True)
             console = open_console()
             _print_verdict(console, crawler, data, trial.settings.scheme)
-            if data.namespace.size:
-                _print_levels(console, trial, namespace)
             write_report(data, path)
     _print_settings(console, project.scrapy, data)
     console.print(f"Report: {path.absolute()}")
@@ -254,33 +242,6 @@ def _print_verdict(console: Console, crawler: Crawler, data: ReportData, scheme:
         shown = with_contents(data.namespace, some, scheme)
         console.print("\nSimilar items that were kept, one for each reason:", style="bold")
         print_groups(by_original(shown))
-
-
-def _print_levels(console: Console, project: Project, namespace: NamespaceRow) -> None:
-    """Print what other similarities would drop of the items that have a text."""
-    # A corpus has no visits; these are decided on as one.
-    rule, secret = replace(project.settings.rule, known=None), namespace.database.secret
-    if rule.threshold is None:
-        return
-    scheme = keyed(project.settings.scheme, secret)
-    levels = sorted({*_SIMILARITIES, rule.threshold})
-    # The keys that find most are used for all levels.
-    plan = Plan.make(replace(rule, similarity=levels[0]), secret)
-    rows: list[tuple[str, int, int]] = []
-    with closing(SketchStore(Path(gettempdir()))) as store:
-        for documents in read_documents(namespace, read_stored(namespace), scheme):
-            store.append(make_part(documents, plan))
-        sketches = store.read(plan, 0)
-        has_text = sketches.rows["compared_by"] != NOTHING
-        for level in levels:
-            of_level = replace(plan, rule=replace(rule, similarity=level))
-            is_kept = decide_corpus(sketches, of_level).kept[has_text]
-            kept, now = int(is_kept.sum()), " (now)" if level == rule.threshold else ""
-            rows.append((f"{level:g}{now}", len(is_kept) - kept, kept))
-    if has_text.any():
-        console.print("\nItems with a text, by SIMHASH_SIMILARITY:", style="bold")
-        print_table(("similarity", "dropped", "kept"), rows)
-        console.print()
 
 
 def _print_settings(console: Console, settings: ScrapySettings, data: ReportData) -> None:

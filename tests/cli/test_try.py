@@ -10,10 +10,6 @@ from pathlib import Path
 
 import pytest
 from loopback import Page, article, prose, serve
-from stored import changed
-
-from scrapy_simhash.simhash.measure import jaccard
-from scrapy_simhash.simhash.shingles import Shingles
 
 ROOT = Path(__file__).parents[2]
 
@@ -135,7 +131,6 @@ def test_it_lists_what_would_be_dropped_and_leaves_nothing_behind(project, tried
     assert 'ADDONS = {"scrapy_simhash.Addon": 500}' in out
     # The offers have another price and serial number, and only the latter should be ignored.
     assert "SIMHASH_IGNORE_FIELDS" not in out
-    assert "│ 0.9 (now) │ 2 │ 8 │" in out
     assert "Nothing was stored" in out
     assert "Changes that shop.pipelines.Clean would make first are missing." in out
     report = project / "simhash-try-shop.html"
@@ -166,25 +161,6 @@ def test_a_file_with_a_spider_needs_no_project(project, tried, site):
     assert code == 0, err
     assert "alone: 10 pages, 10 items checked: 2 duplicates would be dropped" in out
     assert (project / "simhash-try-alone.html").exists()
-
-
-@pytest.mark.slow
-def test_a_table_says_what_other_similarities_would_drop(project, tried):
-    """Of eight texts and a copy of each, with 3 to 10 of 200 words changed."""
-    pages, similarities = {}, []
-    for number in range(8):
-        first = prose(number, 200)
-        texts = first, changed(first, number + 3)
-        similarities.append(jaccard(*(Shingles().sketch(text).shingles for text in texts)))
-        for place, text in enumerate(texts):
-            page = f"<html><body><article><p>{text}</p></article></body>"
-            pages[f"/{2 * number + place}"] = Page(page.encode())
-    with serve(pages) as site:
-        given = ("-a", f"site={site}", "-a", "count=16", "-s", "CONCURRENT_REQUESTS=1")
-        out = tried("shop", *given)[1]
-    for level in ("0.7", "0.75", "0.8", "0.85", "0.9 (now)", "0.95", "1"):
-        dropped = sum(one >= float(level.split()[0]) for one in similarities)
-        assert f"│ {level} │ {dropped} │ {16 - dropped} │" in out
 
 
 REFUSED = [

@@ -13,7 +13,6 @@ from sqlalchemy import update
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.decisions import choose_drops, count, read_items, read_newest
-from scrapy_simhash.history.documents import read_stored
 from scrapy_simhash.history.namespaces import choose_namespace, read_runs
 from scrapy_simhash.history.page import read_page
 from scrapy_simhash.index.index import Index
@@ -117,5 +116,4 @@ def test_what_people_read_knows_of_it(db: Database) -> None:
     assert (drop.is_orphan, drop.original, drop.first_seen) == (True, "http://a.test/1", None)
     assert [(each.claims, each.orphans) for each in read_runs(namespace)] == [(0, 1), (0, 0)]
     assert count(namespace, "created") == {}
-    assert len(read_stored(namespace)) == 1, "the dropped one"
     assert read_page(namespace, "http://a.test/1", []).claims == []
