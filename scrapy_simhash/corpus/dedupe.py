@@ -226,9 +226,7 @@ class _Corpus:
     def counts(self) -> Counts:
         first, of_reference = self.first, self.sketches.rows["compared_by"][: self.first]
         matches, shown = self.decisions.matches[first:], self._shown
-        explainer = Explainer(
-            self.sketches, self.sketcher.plan, first, self.decisions, self._values
-        )
+        explainer = Explainer(self.sketches, first, self.decisions, self._values)
         return Counts(
             len(self.rejected),
             kept=int(self.kept.sum()),

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.corpus.greedy import Decisions
-from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.corpus.workers import ADDRESS
 from scrapy_simhash.features.changes import Changes, WordEdit
-from scrapy_simhash.index.decide import difference
-from scrapy_simhash.index.rule import compare
-from scrapy_simhash.index.visits import may_be_one_site
-from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts, relations_of, without
-from scrapy_simhash.item.irrelevant import FieldAdvice, Pair, ReadValues, irrelevant_fields
+from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts
+from scrapy_simhash.item.irrelevant import (
+    FieldAdvice,
+    Pair,
+    ReadValues,
+    differing_facts,
+    irrelevant_fields,
+)
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.values import short
 
@@ -50,13 +51,12 @@ class Explainer:
     """Explains the decisions on a corpus.
 
     Attributes:
-        sketches, plan, reference: as `decide_corpus` takes them.
+        sketches, reference: as `decide_corpus` takes them.
         decisions: on all documents.
         read: returns the values of items.
     """
 
     sketches: Sketches
-    plan: Plan
     reference: int
     decisions: Decisions
     read: ReadValues
@@ -96,25 +96,13 @@ class Explainer:
     def _changed(self, number: np.intp) -> Pair:
         """A document and the similar one, with the facts that differ."""
         pair = self._pair(number)
-        row, other = (self.sketches.row(one, one) for one in pair)
-        facts, stored = (Facts.unpack(one.facts or b"") for one in (row, other))
-        here = may_be_one_site(row.url, other.url) or self.plan.rule.facts == "always"
-        relations = frozenset(relations_of(facts, stored, same_site=here))
-        changed = frozenset(facts.differing(stored, relations))
-        is_only = False
-        if changed:
-            row, other = (
-                one._replace(facts=without(one.facts or b"", changed), digest=None)
-                for one in (row, other)
-            )
-            similarity = float(self.decisions.similarities[number])
-            known = None if np.isnan(similarity) else similarity
-            changes = partial(self.sketches.changes, *pair)
-            match = compare(row, other, self.plan.scheme.bits, jaccard=known, changes=changes)
-            is_only = difference(row, Facts.unpack(row.facts or b""), match, self.plan.rule) is None
+        rows = [self.sketches.row(one, one) for one in pair]
+        changed = differing_facts(*(Facts.unpack(row.facts or b"") for row in rows))
+        one, other = map(self.sketches.text, pair)
+        # The later one may have been decided on first.
         later, earlier = max(pair), min(pair)
         urls = self.sketches.url(later), self.sketches.url(earlier)
-        return Pair(*urls, changed, is_only, (later, earlier))
+        return Pair(*urls, changed, one == other, (later, earlier))
 
     def _values(
         self, reason: str, pair: tuple[int, int], values: Mapping[int, Mapping[str, Any]]

@@ -16,8 +16,8 @@ from scrapy_simhash.history.decisions import read_contents
 from scrapy_simhash.history.sql import NamespaceRow, Selection
 from scrapy_simhash.index.queries import is_orphan
 from scrapy_simhash.index.seen import ABSENT, RELEASED
-from scrapy_simhash.item.facts import Facts, relations_of
-from scrapy_simhash.item.irrelevant import LEAST, Example, Pair, irrelevant_fields
+from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.irrelevant import LEAST, Example, Pair, differing_facts, irrelevant_fields
 from scrapy_simhash.item.urls import UrlParts
 from scrapy_simhash.visible import plural, shortened
 
@@ -101,9 +101,7 @@ def _pair(row: Any) -> Pair:
     """An item and the similar one, with the facts that differ in either order."""
     changed = frozenset[int]()
     with suppress(ValueError):  # damaged facts
-        new, old = (Facts.unpack(packed or b"") for packed in (row.facts, row.stored))
-        relations = frozenset(relations_of(new, old, same_site=True))
-        changed = frozenset([*new.differing(old, relations), *old.differing(new, relations)])
+        changed = differing_facts(Facts.unpack(row.facts or b""), Facts.unpack(row.stored or b""))
     return Pair(row.url, row.other, changed, bool(row.is_equal), (row.id, row.similar_claim))
 
 

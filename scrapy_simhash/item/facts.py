@@ -197,14 +197,6 @@ def lasting(packed: bytes | None) -> frozenset[Record] | None:
     return frozenset(one for one in Facts.unpack(packed).records if one[1] != Evidence.STATE)
 
 
-def without(packed: bytes, names: Collection[int]) -> bytes:
-    """Remove the facts whose names have these hashes from packed facts."""
-    records = (packed[at : at + RECORD_SIZE] for at in range(0, len(packed), RECORD_SIZE))
-    return b"".join(
-        record for record in records if int.from_bytes(record[:4], "little") not in names
-    )
-
-
 def conflict(new: Facts, stored: Facts, relations: frozenset[Relation]) -> str | None:
     """Find a fact that makes two items different, however similar their texts are.
 

@@ -1,9 +1,9 @@
-"""Fields that carry no information about an item, such as row counters and random tokens.
+"""Fields that carry no information about an item, such as times of a machine and random tokens.
 
 Wrong advice loses items. So the name of such a field has no known meaning, unlike that of a price,
-a title, a date or a code, and its values are timestamps, counters or random tokens. Counters and
-tokens count only if they are the only difference of two items of one page: on two pages they may
-identify variants of a product.
+a title, a date or a code. And its values are timestamps with seconds; or they are counters or
+tokens that pages show with a different value at each of two URLs, and with an equal text, so that
+the value belongs to the request.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scrapy_simhash.item.evidence import Evidence
-from scrapy_simhash.item.facts import PAGE, keys_of
-from scrapy_simhash.item.folding import Folded, fold
+from scrapy_simhash.item.facts import PAGE, Facts, keys_of, relations_of
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.item.times import is_moment
+from scrapy_simhash.item.times import moment_of
 from scrapy_simhash.item.urls import place
 from scrapy_simhash.item.values import short
 
@@ -30,23 +28,10 @@ _MOST_PAIRS = 50
 # The maximum number of sets that are returned.
 _MOST_ADVICE = 3
 
-# The share of distinct values among the values of a field; fewer are a property, like a size.
-_DISTINCT = 0.5
-# The share of URLs that may have the value of a field by chance.
-_BY_CHANCE = 0.1
-_WORD = re.compile(r"[^\W_]+")
-# The minimum share of pairs with counters or tokens: a few random tokens look like dates.
+# The minimum share of values with seconds: the seconds of some are 0.
 _CLEAR = 0.9
 # A counter or a random token. Words may tell what an item is.
 _MEANINGLESS = re.compile(r"\d[\d., ]*|(?=[^\W_]*\d)[\w-]{8,}", re.ASCII)
-# What may be a date or a time in a counter, and in a token: also a year, a day or a month.
-_DATED_NUMBER = re.compile(r"\b(?:19|20|21)\d{6}\b|\b\d{9}")
-_DATED = re.compile(
-    rf"{_DATED_NUMBER.pattern}|\b(?:19|20|21)\d\d\b|\d[-.]\d\d?[-.]|"
-    r"\b(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|fev|mar|mär|apr|abr|avr|mai|may|ene|jun|jul|ago|aug|"
-    r"sep|oct|okt|nov|dec|des|dez|déc|dic)"
-)
-_EPOCH = re.compile(r"n:(\d{10})(?:\d{3}){0,3}(?:\.\d+)?", re.ASCII)
 # Parameters that tell on which page a link was.
 _REFERRAL = re.compile(r"(?:from|ref|referr?er|spm|via)=[^&]*", re.IGNORECASE)
 
@@ -57,7 +42,7 @@ class Pair(NamedTuple):
     Attributes:
         url, other: their URLs.
         changed: the hashed names of the facts that differ.
-        is_only: whether they would be duplicates without these facts.
+        is_only: whether nothing else differs: their texts are equal.
         items: their numbers, as `ReadValues` takes them.
     """
 
@@ -66,6 +51,12 @@ class Pair(NamedTuple):
     changed: frozenset[int]
     is_only: bool
     items: tuple[int, int]
+
+
+def differing_facts(new: Facts, old: Facts) -> frozenset[int]:
+    """The hashed names of the facts in which two items differ."""
+    relations = frozenset(relations_of(new, old, same_site=True))
+    return frozenset([*new.differing(old, relations), *old.differing(new, relations)])
 
 
 #: Returns the short values of items, given by their numbers: by number and field name.
@@ -130,11 +121,12 @@ def _are_irrelevant(
     others = [name for name in fields if not _are_moments(name, examples)]
     if not others:
         return count >= _LEAST_TIMES
-    is_proven = count >= LEAST and all(
-        pair.is_only and (pair.url == pair.other or is_one_page(pair.url, pair.other))
-        for pair in pairs
+    values = [value for name in others for one in examples for value in one.values[name]]
+    return (
+        count >= LEAST
+        and all(pair.is_only and is_one_page(pair.url, pair.other) for pair in pairs)
+        and all(map(_MEANINGLESS.fullmatch, values))
     )
-    return is_proven and all(_are_meaningless(name, examples) for name in others)
 
 
 def _example(pair: Pair, values: Mapping[int, Mapping[str, Any]]) -> Example | None:
@@ -169,64 +161,8 @@ def _path_and_query(url: str) -> tuple[str, list[str]]:
     return path, [part for part in query.split("&") if part and not _REFERRAL.fullmatch(part)]
 
 
-def _share(conditions: Iterable[bool]) -> float:
-    """The share of conditions that hold, from 0 to 1."""
-    held = [*conditions]
-    return sum(held) / len(held)
-
-
 def _are_moments(field: str, examples: Sequence[Example]) -> bool:
     """Whether nearly all values are timestamps with seconds."""
-    return (
-        _share(
-            _is_to_the_second(fold(name_of(field), value))
-            for one in examples
-            for value in one.values[field]
-        )
-        >= _CLEAR
-    )
-
-
-def _is_to_the_second(folded: Folded | None) -> bool:
-    if folded is None:
-        return False
-    if match := _EPOCH.fullmatch(folded.text):
-        return int(match[1]) % 60 != 0 and is_moment(match[0].removeprefix("n:"))
-    seconds = folded.time[2] if folded.time else ""
-    return bool(seconds.strip("0."))
-
-
-def _are_meaningless(field: str, examples: Sequence[Example]) -> bool:
-    """Whether nearly all values are counters or random tokens.
-
-    Most values are distinct, and few are parts of URLs. The counter of an item without a URL of its
-    own increases in the order of reading.
-    """
-    are_clear = (
-        _share(
-            all(_is_meaningless(field, value) for value in one.values[field])
-            and (one.url != one.other or _grows(*one.values[field]))
-            for one in examples
-        )
-        >= _CLEAR
-    )
-    values = [value for one in examples for value in one.values[field]]
-    in_urls = _share(
-        not {*one.values[field]}.isdisjoint(_WORD.findall(one.url)) for one in examples
-    )
-    return are_clear and len({*values}) >= _DISTINCT * len(values) and in_urls <= _BY_CHANCE
-
-
-def _is_meaningless(field: str, value: str) -> bool:
-    """Whether a value is a counter or a random token, and no date."""
-    folded = fold(name_of(field), value)
-    if folded is None or folded.kind != Evidence.TEXT or not _MEANINGLESS.fullmatch(value):
-        return False
-    date = _DATED_NUMBER if folded.text.startswith("n:") else _DATED
-    return not date.search(folded.text)
-
-
-def _grows(later: str, earlier: str) -> bool:
-    """Whether a counter increases; True for values that are no counters."""
-    are_counters = later.isdecimal() and earlier.isdecimal()
-    return not are_counters or int(later) > int(earlier)
+    moments = [moment_of(value) for one in examples for value in one.values[field]]
+    exact = [moment for moment in moments if moment is not None and moment % 60]
+    return len(exact) >= _CLEAR * len(moments)

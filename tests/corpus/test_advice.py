@@ -59,8 +59,14 @@ def test_it_says_what_kept_items_apart_and_what_to_ignore(dedupe):
     ]
 
 
+def at_two_urls(given):
+    """Items with the URLs of one page each, of which one tells what led to it."""
+    for number, item in enumerate(given):
+        yield item | {"url": f"http://a.test/{number // 2}{'?from=list' * (number % 2)}"}
+
+
 def test_fields_that_only_together_make_a_difference_are_named_together(dedupe):
-    given = [*copies(30, loaded=MOMENTS * 2, token=tokens(1))]
+    given = [*at_two_urls(copies(30, loaded=MOMENTS * 2, token=tokens(1)))]
     told = dedupe(given)
     assert told.endswith("--ignore loaded,token: 30 of these differ in nothing else\n")
     assert dedupe(given, "--ignore", "loaded,token").startswith(
@@ -88,24 +94,15 @@ def test_a_field_that_may_tell_an_item_is_never_advised(dedupe, field):
     assert "To drop more" not in told
 
 
-def test_a_token_needs_many_pairs_and_items_of_one_page(dedupe):
+def test_a_token_needs_many_pages_that_are_met_at_two_urls(dedupe):
     given = [*copies(30, token=tokens(3))]
-    assert "To drop more: --ignore token: 30 of these" in dedupe(given)
-    assert "To drop more" not in dedupe(given[:38])
-    of_pages = [item | {"url": f"http://a.test/{n}"} for n, item in enumerate(given)]
-    told = dedupe(of_pages)
+    assert "To drop more: --ignore token: 30 of these" in dedupe([*at_two_urls(given)])
+    assert "To drop more" not in dedupe([*at_two_urls(given[:38])])
+    told = dedupe(given)
     assert "To drop more" not in told
     assert told.endswith("If a field does not matter, name it: --ignore FIELD\n")
-    views = ("", "?from=list")
-    of_views = [
-        item | {"url": f"http://a.test/{n // 2}{views[n % 2]}"} for n, item in enumerate(given)
-    ]
-    assert "To drop more: --ignore token: 30 of these" in dedupe(of_views)
-    in_urls = [
-        item | {"url": f"http://a.test/{given[n | 1]['token']}{views[n % 2]}"}
-        for n, item in enumerate(given)
-    ]
-    assert "To drop more" not in dedupe(in_urls)
+    of_pages = [item | {"url": f"http://a.test/{n}"} for n, item in enumerate(given)]
+    assert "To drop more" not in dedupe(of_pages)
     assert "To drop more" not in dedupe([*copies(1, loaded=MOMENTS)])
 
 
@@ -119,9 +116,8 @@ def test_a_second_run_drops_what_was_said(dedupe, prefer):
     before = dedupe(given, "--json", *prefer)
     (advice,) = before["advice"]
     after = dedupe(given, "--json", "--ignore", "loaded", *prefer)
-    # An item may be a copy of another one than that which it is most similar to.
-    assert 10 <= advice["more"] <= after["dropped"] - before["dropped"] < 20
-    # These differ in their texts as well, or in another field.
+    # Items with similar texts, which are not counted, become copies as well.
+    assert 4 <= advice["more"] < after["dropped"] - before["dropped"] < 20
     assert advice["more"] < next(
         one["number"] for one in before["near"] if one["differs"] == "loaded"
     )
