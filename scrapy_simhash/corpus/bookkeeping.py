@@ -5,25 +5,22 @@ that a crawler fills, and of the posts of a forum. The first 100,000 items of th
 one pair.
 
 - A counter of the items of each file is one if its name may be that of a counter.
-- A moment is the crawl's if it never goes back along a file, and one of these holds:
+- A moment is the crawl's if it never goes back along a file, and the items show it:
 
-  1. Every item also has a date of publication, or another moment that hardly any other has, and
-     that is not later; and these do go back, so that the file is in the order of the crawl.
-  2. Most items whose URL was there before are the same again, but for the moment: one thing has
+  1. Most items whose URL was there before are the same again, but for the moment: one thing has
      one time of its own.
-  3. There are no URLs, half of the different items are there several times, but for the moment, and
+  2. There are no URLs, half of the different items are there several times, but for the moment, and
      none was written more than an hour after the one before it.
 
-A feed that is sorted by its own dates has none of the three.
+A feed that is sorted by its own dates shows neither.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
 from typing import Any, NamedTuple
@@ -39,7 +36,7 @@ _INDEX = re.compile(
     r"#?|(?:unnamed:|level|column)\d+|idx|index|(?:row|line)(?:id|index|no|nr|num|number)?|row|"
     "序号|序號|行号"
 )
-_COUNT = re.compile(r"_?id|pk|seq|sequence|sn|s[lr]?\.?no\.?|x")
+_COUNT = re.compile(r"_?id|pk|seq|sequence|sn|s[lr]?\.?no\.?")
 # What may tell when an item was written down.
 _VERB = (
     "(?:add|captur|collect|creat|import|insert|load|log|observ|process|pull|receiv|record|request|"
@@ -53,13 +50,6 @@ _WRITTEN = re.compile(
     "|(?:ajouté|créé|enregistré)(?:le)?|date(?:ajout|cr[eé]ation)|data(?:creazione|cria[cç][aã]o)"
     "|(?:creato|salvato)il|criadoem|дата(?:добавления|создания)|добавлено|создано"
 )
-# When the thing was published, and other moments of its own.
-_PUBLISHED = re.compile(
-    "(?:date|time)?(?:pub|publi(?:sh|shed|cation)|post|posted)(?:at|date|on|raw|time)*+"
-    "|发布(?:时间|日期)|veröffentlicht(?:am)?|fechapublicaci[oó]n|公開日時?|게시일시?"
-)
-_OWN = re.compile("data|date|datum|fecha|日期|日付|날짜|дата")
-
 # Items of a file among which a field is looked for.
 _FIRST = 1024
 # Items of a corpus that are looked at.
@@ -70,14 +60,14 @@ _PROOF = 2
 _SLACK = 60.0
 # Seconds that lie between two items of one crawl, at most.
 _PAUSE = 3600.0
-# Seconds by which a moment in a different time zone may seem later.
-_DAY = 86_400.0
 # The maximum length of a counter that is written as a list.
 _LONGEST_COUNT = 64
 _BRACKETS = ("[]", "()")
 
 #: A counter: one number, or one for each level, such as page and row.
 Numbers = tuple[int, ...]
+#: Hashes of the URL of an item, 0 for none, and of all else that it tells.
+ItemHashes = tuple[int, int]
 
 
 class Written(NamedTuple):
@@ -144,31 +134,63 @@ class _Count:
         return self.steps >= (1 if self.is_index else _PROOF)
 
 
+@dataclass
+class _Moments:
+    """Whether the moments of a field are those of the crawl."""
+
+    # The first moment of each item, and the items that were there before with another one.
+    first: dict[ItemHashes, float] = field(default_factory=dict)
+    again: list[ItemHashes] = field(default_factory=list)
+    # The URLs of items, and how many items have one.
+    urls: set[int] = field(default_factory=set)
+    with_url: int = 0
+    # The latest moment of the file.
+    latest: float = -inf
+    has_pause: bool = False
+
+    def meet(self, value: Any, item: ItemHashes) -> bool:
+        """Read the next value; returns whether the field still may be the crawl's."""
+        moment = moment_of(value)
+        if moment is None:
+            return value in (None, "")
+        if moment < self.latest - _SLACK:
+            return False
+        self.has_pause |= inf > moment - self.latest > _PAUSE
+        self.latest = max(moment, self.latest)
+        if self.first.setdefault(item, moment) != moment:
+            self.again.append(item)
+        if item[0]:
+            self.with_url += 1
+            self.urls.add(item[0])
+        return True
+
+    @property
+    def is_proven(self) -> bool:
+        if len(self.again) < _PROOF:
+            return False
+        if self.urls:
+            return 2 * len(self.again) >= self.with_url - len(self.urls)
+        return 2 * len({*self.again}) >= len(self.first) and not self.has_pause
+
+
 class _Columns:
     """Reads the items of a corpus, file by file."""
 
     def __init__(self, ignore: frozenset[str]) -> None:
         self._ignore = ignore
         self._counts: dict[str, _Count] = {}
-        # The moments of items by their numbers: of the crawl, maybe, and of their own.
-        self._moments: dict[str, dict[int, float]] = {}
-        self._own: dict[str, dict[int, float]] = {}
-        # The latest moments of a file.
-        self._latest: dict[str, float] = {}
+        self._moments: dict[str, _Moments] = {}
         # The names of all fields, and of those that tell something.
         self._names: set[str] = set()
         self._content: set[str] = set()
-        # Hashes of URL and content.
-        self._items: dict[int, tuple[int, int]] = {}
-        self._starts: list[int] = []
         self.read = 0
 
     def begin(self) -> None:
         """Begin the next file."""
-        self._starts.append(self.read)
-        self._latest.clear()
-        for column in self._counts.values():
-            column.last = None
+        for count in self._counts.values():
+            count.last = None
+        for moments in self._moments.values():
+            moments.latest = -inf
 
     @property
     def is_open(self) -> bool:
@@ -179,47 +201,32 @@ class _Columns:
         """Read the next item of a file, if it is one of the first."""
         if self.read >= _MOST:
             return
-        for name in set(islice(item, MAX_VALUES)) - self._names:
-            self._learn(name, item)
-        for name, column in [*self._counts.items()]:
-            if (name in item or column.last is not None) and not column.meet(item.get(name)):
-                del self._counts[name]
-        if self._moments:
-            self._items[self.read] = self._read_content(item)
-            self._meet_moments(item)
         self.read += 1
+        for name in set(islice(item, MAX_VALUES)) - self._names:
+            self._learn(name)
+        for name, count in [*self._counts.items()]:
+            if (name in item or count.last is not None) and not count.meet(item.get(name)):
+                del self._counts[name]
+        hashes = self._hashes(item) if self._moments else (0, 0)
+        for name, moments in [*self._moments.items()]:
+            if not moments.meet(item.get(name), hashes):
+                del self._moments[name]
 
-    def _learn(self, name: str, item: Mapping[str, Any]) -> None:
+    def _learn(self, name: str) -> None:
         self._names.add(name)
         if name in self._ignore:
             return
         joined, known = _joined(name), name_of(name)
-        if _INDEX.fullmatch(joined) or _COUNT.fullmatch(name.casefold()):
-            # Beside "y" it is a place.
-            if joined != "x" or not any(other.casefold() == "y" for other in item):
-                self._counts[name] = _Count(_INDEX.fullmatch(joined) is not None)
+        is_index = _INDEX.fullmatch(joined) is not None
+        if is_index or _COUNT.fullmatch(name.casefold()):
+            self._counts[name] = _Count(is_index)
         elif _WRITTEN.fullmatch(joined):
-            self._moments[name] = {}
+            self._moments[name] = _Moments()
         elif known.marks.isdisjoint({"fetched", "url"}) and known.state is None:
             self._content.add(name)
-            if _PUBLISHED.fullmatch(joined) or _OWN.fullmatch(joined):
-                self._own[name] = {}
 
-    def _meet_moments(self, item: Mapping[str, Any]) -> None:
-        for name, own in self._own.items():
-            if (moment := moment_of(item.get(name))) is not None:
-                own[self.read] = moment
-        for name, moments in [*self._moments.items()]:
-            moment, latest = moment_of(item.get(name)), self._latest.get(name, -inf)
-            if moment is not None and moment >= latest - _SLACK:
-                moments[self.read] = moment
-                self._latest[name] = max(moment, latest)
-            elif item.get(name) not in (None, ""):
-                del self._moments[name]
-
-    def _read_content(self, item: Mapping[str, Any]) -> tuple[int, int]:
-        """Hashes of the URL of an item, 0 for none, and of all else that it tells."""
-        # Finding out which is the own one takes a while.
+    def _hashes(self, item: Mapping[str, Any]) -> ItemHashes:
+        # Finding out which URL is the own one takes a while.
         own = item.get("url")
         if type(own) is not str:
             own = own_url(item, page_url="", key=None)
@@ -228,46 +235,11 @@ class _Columns:
 
     def written(self) -> Written:
         """What was found."""
-        counts = [name for name, column in self._counts.items() if column.is_proven]
+        counts = [name for name, count in self._counts.items() if count.is_proven]
         indexes = [name for name in counts if self._counts[name].is_index]
         others = [name for name in counts if name not in indexes]
-        moments = (name for name, moments in self._moments.items() if self._is_crawls(moments))
+        moments = (name for name, moments in self._moments.items() if moments.is_proven)
         return Written(tuple(indexes), (*others, *moments))
-
-    def _is_crawls(self, moments: Mapping[int, float]) -> bool:
-        """Whether a moment that never goes back along a file is that of the crawl."""
-        if moments and any(self._is_beside(moments, name, own) for name, own in self._own.items()):
-            return True
-        known, again = dict[tuple[int, int], float](), list[tuple[int, int]]()
-        for number, moment in moments.items():
-            if known.setdefault(self._items[number], moment) != moment:
-                again.append(self._items[number])
-        if len(again) < _PROOF:
-            return False
-        if urls := [url for url, _ in map(self._items.__getitem__, moments) if url]:
-            return 2 * len(again) >= len(urls) - len({*urls})
-        has_pause = any(step > _PAUSE for step in self._steps(moments))
-        return 2 * len({*again}) >= len(known) and not has_pause
-
-    def _is_beside(self, moments: Mapping[int, float], name: str, own: Mapping[int, float]) -> bool:
-        """Whether every item also has a date of its own that is not later, in no order."""
-        # A day, or the date of a thread of many posts, is not that of one thing.
-        contents = {content for _, content in self._items.values()}
-        is_own = _PUBLISHED.fullmatch(_joined(name)) or 2 * len({*own.values()}) > len(contents)
-        return (
-            bool(is_own)
-            and any(step < -_SLACK for step in self._steps(own))
-            and all(own.get(number, inf) <= moment + _DAY for number, moment in moments.items())
-        )
-
-    def _steps(self, moments: Mapping[int, float]) -> Iterator[float]:
-        """The seconds to each moment from the latest one before it in its file."""
-        latest = dict[int, float]()
-        for number, moment in moments.items():
-            file = bisect(self._starts, number)
-            before = latest.get(file, moment)
-            yield moment - before
-            latest[file] = max(moment, before)
 
 
 def _joined(name: str) -> str:

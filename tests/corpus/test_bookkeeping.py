@@ -84,12 +84,6 @@ def test_a_field_with_a_meaning_counts_nothing(find, name):
     assert find([{name: 2000 + n, "text": "a"} for n in range(9)]) == NOTHING
 
 
-def test_x_is_a_place_beside_y(find):
-    items = [{"X": n, "text": "a"} for n in range(4)]
-    assert find(items) == ((), ("X",))
-    assert find([{**item, "y": 3} for item in items]) == NOTHING
-
-
 # Moments
 
 
@@ -102,10 +96,6 @@ def polled(count: int = 9, **more):
     ]
 
 
-def own_moment(n: int) -> str:
-    return at(-n % 3 * 900 - 90)
-
-
 CRAWLED = {
     "the same items within an hour": polled(),
     "three of one": [item | {"title": "One"} for item in polled(3)],
@@ -114,12 +104,6 @@ CRAWLED = {
     ),
     "the same pages, some changed": polled(
         url=lambda n: f"/{n % 3}", title=lambda n: f"Title {n % 3}{n == 5}"
-    ),
-    "other pages, with a date of publication": polled(
-        url=lambda n: f"/{n}", title=lambda n: f"Title {n}", published=lambda n: own_moment(n)[:10]
-    ),
-    "other pages, with moments of their own": polled(
-        url=lambda n: f"/{n}", date=lambda n: at(-7 * n % 60 - 900)
     ),
     "some without one": [*polled(), {"text": "a", "created_at": ""}],
     "by writers that work together": polled(created_at=lambda n: at(n - 0.5 * (n % 2))),
@@ -142,13 +126,8 @@ OWN = {
     "bumps without a URL": polled(title=lambda n: f"Title {n}" if n % 3 else "Bump"),
     "one notice a day": polled(created_at=lambda n: at(1440 * n)),
     "the same words at other URLs": polled(url=lambda n: f"/{n}"),
-    "published later": polled(url=lambda n: f"/{n}", published=lambda n: at(20 * n + 3000)),
-    "published at once": polled(url=lambda n: f"/{n}", published=lambda n: at(17 * n)),
-    "some are not published": polled(
-        url=lambda n: f"/{n}", published=lambda n: own_moment(n) if n else None
-    ),
-    "the date of a thread": polled(
-        url=lambda n: f"/{n}", title=lambda n: f"Title {n}", date=own_moment
+    "other pages, with a date of publication": polled(
+        url=lambda n: f"/{n}", title=lambda n: f"Title {n}", published=lambda n: at(-90 * n)
     ),
     "no moment": polled(created_at=lambda n: f"on request {n}"),
     "either day": polled(created_at=lambda n: f"03/{4 + n:02}/2024"),
