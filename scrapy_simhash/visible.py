@@ -12,9 +12,8 @@ from functools import lru_cache
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # Letters without a shape.
 _FILLERS = "\u115f\u1160\u3164\uffa0"
-# The combining class of viramas.
-_VIRAMA = 9
-_JOINER = re.compile("(.?)([\u200c\u200d])(?=(.?))", re.DOTALL)
+# Line feeds and joiners.
+_NEEDED = "\n\u200c\u200d"
 
 # A URL in a URL is percent-encoded, once or several times: "%3D", "%253D".
 _PERCENT = "%(?:25){0,3}"
@@ -58,8 +57,8 @@ _SESSION = re.compile(rf"s(?:id)?(?:=|{_PERCENT}3d)[0-9a-f]{{16}}", re.IGNORECAS
 def visible(text: str) -> str:
     r"""A text with escapes such as \u202e in place of invisible characters.
 
-    Line feeds stay, as do joiners that a script or an emoji needs. The escapes are those of JSON,
-    so the meaning of a JSON document does not change.
+    Line feeds stay, as do joiners, which scripts and emojis need. The escapes are those of JSON, so
+    the meaning of a JSON document does not change.
 
     >>> visible("abc\u202edef")
     'abc\\u202edef'
@@ -68,12 +67,8 @@ def visible(text: str) -> str:
     plain = text.replace("\n", "").replace("\xa0", "").replace("\u3000", "")
     if plain.isprintable() and not any(map(text.__contains__, _FILLERS)):
         return text
-    hidden = [*filter(_is_hidden, set(text))]
-    if not {"\u200c", "\u200d"}.isdisjoint(hidden):
-        text = _JOINER.sub(_show_joiner, text)
-    for character in hidden:
-        if character not in "\u200c\u200d":
-            text = text.replace(character, _escape(character))
+    for character in filter(_is_hidden, set(text)):
+        text = text.replace(character, _escape(character))
     return text
 
 
@@ -82,27 +77,8 @@ def _is_hidden(character: str) -> bool:
     if character in _FILLERS:
         return True
     # Signs around Arabic numbers are visible, though their category is hidden.
-    is_seen = character == "\n" or unicodedata.bidirectional(character) == "AN"
+    is_seen = character in _NEEDED or unicodedata.bidirectional(character) == "AN"
     return unicodedata.category(character) in _HIDDEN and not is_seen
-
-
-def _show_joiner(match: re.Match[str]) -> str:
-    """Escape a joiner that does not change what is seen.
-
-    Joiners change it behind a virama, between letters (and their marks) of scripts that join, which
-    are neither wide nor have cases, and between the parts of an emoji. Elsewhere they only make
-    texts differ that look equal.
-    """
-    before, joiner, after = match.groups()
-    if before and (unicodedata.combining(before) == _VIRAMA or (_joins(before) and _joins(after))):
-        return match[0]
-    return before + _escape(joiner)
-
-
-def _joins(character: str) -> bool:
-    category = unicodedata.category(character) if character else ""
-    is_narrow = category in {"Lo", "Mn", "Mc"} and unicodedata.east_asian_width(character) != "W"
-    return is_narrow or category in {"So", "Sk"}
 
 
 def shortened(text: str, length: int = 300) -> str:

@@ -76,7 +76,7 @@ def test_a_password_is_not_shown_because_its_url_is_cut():
 
 
 PIECES = ["://", "://a:", "?a", "?pass=", "&", "a=", "://a:b@", ":@/", "%3fa%3d", "%2f%2fa%3a"]
-PIECES += ["%253fs%253d", ";pass=?", "%3bpass=/", "\u0628\u200d"]
+PIECES += ["%253fs%253d", ";pass=?", "%3bpass=/"]
 
 
 @pytest.mark.parametrize("piece", PIECES)
@@ -119,12 +119,3 @@ def test_what_nobody_sees_is_escaped(character):
 )
 def test_what_a_script_or_an_emoji_needs_stays(text):
     assert visible(text) == text
-
-
-@pytest.mark.parametrize(
-    "text", ["pass\u200cword", "中\u200d文", "ب\u200d\u200dب", "\u200d", "1\u200c"]
-)
-def test_joiners_that_change_nothing_are_escaped(text):
-    shown = visible(text)
-    assert not shown.startswith(text)
-    assert shown.count("\\u200") == sum(map(text.count, "\u200c\u200d"))
