@@ -106,7 +106,7 @@ def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> Scrapy
         "SIMHASH_ENGINE_OPTIONS": {},
         # The report shows what would be dropped.
         "SIMHASH_ON_DUPLICATE": "drop",
-        "SIMHASH_QUARANTINE": True,
+        "SIMHASH_QUARANTINE": 1 << 30,
         "SIMHASH_RESET": False,
         "SIMHASH_REPORT": None,
         "CLOSESPIDER_PAGECOUNT": pages,

@@ -19,9 +19,6 @@ COMPARE: tuple[Compare, ...] = get_args(Compare)
 #: The values of SIMHASH_REVISIT, which may also be a number of seconds.
 Revisit = Literal["conditional", "adaptive"] | float
 
-#: Bytes that SIMHASH_QUARANTINE = True keeps.
-_QUARANTINE = 1 << 30
-
 #: The command line has no None.
 _NONE = (None, "", "None")
 
@@ -99,18 +96,6 @@ def revisit(given: Any) -> Revisit:
     except ValueError:
         allowed = "'conditional', 'adaptive', a number of seconds"
         raise ValueError(f"must be one of {allowed}") from None
-
-
-def number_of_bytes(given: Any) -> int:
-    """A number of bytes; True for the default, False for none."""
-    if given in (True, "True", "true", "1"):
-        return _QUARANTINE
-    if given in (False, None, "False", "false", "0", ""):
-        return 0
-    try:
-        return int(number(0, kind=int)(given))
-    except ValueError:
-        raise ValueError("must be True, False or a number of bytes") from None
 
 
 def namespace(given: Any) -> str:

@@ -106,7 +106,7 @@ class Settings:
     closespider_repeats: int | None = _setting(None, checks.number(1, kind=int))
     on_error: Literal["pass", "close"] = _setting("pass", checks.one_of("pass", "close"))
     timeout: float = _setting(10.0, checks.number(0.1, 3600))
-    quarantine: int = _setting(True, checks.number_of_bytes)
+    quarantine: int = _setting(1 << 30, checks.number(0, kind=int))
     group_field: ItemField | None = _item_field("SIMHASH_GROUP_FIELD")
     text_budget: int = _setting(4 << 30, checks.number(0, kind=int))
     expected_size: int = _setting(1_000_000, checks.number(1, 10**12, int))
