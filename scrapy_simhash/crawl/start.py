@@ -70,14 +70,13 @@ def settings_of(crawler: Crawler) -> Settings:
 def database_of(crawler: Crawler, settings: Settings) -> Callable[[Liveness], CrawlDatabase]:
     """What opens the database of a crawl; called while the crawler is starting."""
     spider = crawler.spider
-    asked = getattr(spider, "simhash_reset", None)
     return partial(
         CrawlDatabase,
         settings,
         spider=spider.name if spider else "",
         job=str(crawler.settings.get("JOBDIR") or ""),
         arguments=_arguments_of(crawler),
-        reset=settings.reset if asked is None else asked in {True, "1", "True", "true"},
+        reset=settings.reset,
     )
 
 
