@@ -192,7 +192,7 @@ class Deduplicator:
             if crawler.settings.getbool("HTTPCACHE_ENABLED"):
                 logger.warning("SIMHASH_REVISIT has no effect, as HTTPCACHE_ENABLED is True")
             else:
-                self.revisits = Revisits(*here)
+                self.revisits = Revisits(*here, settings.revisit)
                 crawler.signals.connect(self.revisits.spider_opened, signals.spider_opened)
         self.tracker = Tracker(crawler, settings, self._claims.settle, feeds.has)
         self._start = CrawlStart(crawler, settings, self._worker, self.stats, self._errors)

@@ -7,7 +7,6 @@ when its callback has ended: what a middleware replaces or tries again is no pag
 
 from __future__ import annotations
 
-import logging
 import re
 import time
 from collections.abc import Mapping
@@ -29,7 +28,7 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 from w3lib.http import headers_dict_to_raw, headers_raw_to_dict
 
-from scrapy_simhash.crawl.checks import Revisit, optional, revisit
+from scrapy_simhash.crawl.checks import Revisit
 from scrapy_simhash.crawl.scrapy_internals import is_whole
 from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.crawl.stats import CrawlStats
@@ -37,8 +36,6 @@ from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.pages import PageFile, StoredPage
 from scrapy_simhash.index.verdict import random_number
-
-logger = logging.getLogger(__name__)
 
 #: The first and the longest freshness lifetime of "adaptive", in seconds.
 _FIRST_INTERVAL = 3600
@@ -87,7 +84,6 @@ class _Download:
     """
 
     key: bytes
-    mode: Revisit
     cached: _CachedPage | None
     validators: Mapping[str, bytes] = field(default_factory=dict)
     page: StoredPage | None = None
@@ -102,13 +98,13 @@ class Revisits:
     settings: Settings
     worker: Worker
     stats: CrawlStats
+    mode: Revisit
     _file: PageFile | None = None
     _downloads: WeakKeyDictionary[Request, _Download] = field(default_factory=WeakKeyDictionary)
     # What is to be written, and the bytes of its bodies; and what is being written.
     _waiting: list[StoredPage] = field(default_factory=list)
     _bytes: int = 0
     _writing: Deferred[None] | None = None
-    _warned: set[str] = field(default_factory=set)
 
     async def spider_opened(self) -> None:
         """Handle the signal."""
@@ -120,15 +116,15 @@ class Revisits:
 
     def process_request(self, request: Request) -> Response | None:
         """The cached response if it is fresh; if it is not, the request is made conditional."""
-        if (mode := self._mode(request)) is None:
+        if not self._is_cacheable(request):
             return None
         key = self._key(request)
         cached = self._retrieve(key, request)
-        download = self._downloads[request] = _Download(key, mode, cached)
+        download = self._downloads[request] = _Download(key, cached)
         if cached is None:
             return None
         self.stats.count("revisit/known")
-        if _is_fresh(cached.stored, request, mode):
+        if _is_fresh(cached.stored, request, self.mode):
             # As the downloader does.
             request.meta.setdefault("download_slot", urlsplit(request.url).hostname or "")
             request.meta.setdefault("download_latency", 0.0)
@@ -156,7 +152,7 @@ class Revisits:
                 body=b"",
             )
             return self._cached_response("not_modified", request, cached)
-        if _should_cache(response, download.mode):
+        if _should_cache(response, self.mode):
             download.encoding = response.headers.get("Content-Encoding") or b""
             download.page = StoredPage(
                 key=download.key,
@@ -207,29 +203,18 @@ class Revisits:
             kind = responsetypes.from_args(headers=headers, url=request.url, body=body)
         return kind(url=request.url, headers=headers, body=body, flags=["cached"])
 
-    def _mode(self, request: Request) -> Revisit | None:
-        """How a page is requested; None if it is always downloaded."""
-        given = self.settings.revisit
-        if (
-            self._file is None
-            or request.method != "GET"
-            or request.body
-            or request.callback is NO_CALLBACK  # that of a component
-            or not request.url.startswith(("http:", "https:"))
-            or request.meta.get("dont_cache")
-            or any(request.meta.get(name) for name in _BROWSERS)
-            or any(name in request.headers for name in (*_CONDITIONS, "Range"))
-        ):
-            return None
-        named = request.meta.get("simhash_revisit", given)
-        try:
-            mode: Revisit | None = named if named is given else optional(revisit)(named)
-        except ValueError as error:
-            if str(named) not in self._warned:
-                self._warned.add(str(named))
-                logger.warning('meta["simhash_revisit"] = %r of %s: %s', named, request.url, error)
-            return given
-        return mode
+    def _is_cacheable(self, request: Request) -> bool:
+        """Whether a page may be cached; if not, it is always downloaded."""
+        return (
+            self._file is not None
+            and request.method == "GET"
+            and not request.body
+            and request.callback is not NO_CALLBACK  # that of a component
+            and request.url.startswith(("http:", "https:"))
+            and not request.meta.get("dont_cache")
+            and not any(request.meta.get(name) for name in _BROWSERS)
+            and not any(name in request.headers for name in (*_CONDITIONS, "Range"))
+        )
 
     def _key(self, request: Request) -> bytes:
         """A hash of the spider, the index, and all of a request by which its page varies.
