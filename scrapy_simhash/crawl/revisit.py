@@ -10,9 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from hashlib import blake2b
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -348,19 +346,9 @@ def _validators(headers: Headers) -> dict[str, bytes]:
     if etag := headers.get("ETag"):
         plain = _COMPRESSED.sub(b"", etag)
         validators["If-None-Match"] = etag if plain == etag else b"%b, %b" % (etag, plain)
-    if (modified := headers.get("Last-Modified")) and _is_strong(modified, headers.get("Date")):
+    if modified := headers.get("Last-Modified"):
         validators["If-Modified-Since"] = modified
     return validators
-
-
-def _is_strong(modified: bytes, date: bytes | None) -> bool:
-    """Whether a `Last-Modified` is a strong validator: one second may have two versions."""
-    if date is None:
-        return True
-    with suppress(TypeError, ValueError):  # unreadable, or only one of them has a zone
-        first, second = (parsedate_to_datetime(one.decode("latin-1")) for one in (modified, date))
-        return first < second
-    return False
 
 
 def _packed(headers: Mapping[bytes, list[bytes]]) -> bytes:
