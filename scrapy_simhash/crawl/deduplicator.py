@@ -274,7 +274,7 @@ class Deduplicator:
         if not is_left_out:
             return None
         message = _message(verdict.kind, document, match)
-        return NearDuplicateItem(message, match, self.settings.log_level)
+        return NearDuplicateItem(message, match)
 
     async def _decide(self, tracked: TrackedItem) -> Verdict:
         self._unused.see(tracked.item)

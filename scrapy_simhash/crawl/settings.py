@@ -113,9 +113,6 @@ class Settings:
     expire: int | None = _setting(None, checks.number(0, kind=int))
     reset: bool = _setting(False, checks.flag)
     report: Path | None = _setting(None, checks.report_file)
-    log_level: str = _setting(
-        "DEBUG", checks.one_of("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG")
-    )
 
     @classmethod
     def of(cls, crawler: Crawler) -> Settings:

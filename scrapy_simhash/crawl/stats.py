@@ -46,8 +46,8 @@ class NearDuplicateItem(DropItem):
         match: the :class:`~scrapy_simhash.Match` that it is a near-duplicate of.
     """
 
-    def __init__(self, message: str, match: Match, log_level: str = "DEBUG") -> None:
-        super().__init__(message, log_level=log_level)
+    def __init__(self, message: str, match: Match) -> None:
+        super().__init__(message, log_level="DEBUG")
         self.match = match
 
 
