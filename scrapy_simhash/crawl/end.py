@@ -47,6 +47,17 @@ _GONE_STATUSES = (404, 410)
 # Requests that deltafetch has skipped, as an earlier crawl has made them.
 _SKIPPED_REQUESTS = "deltafetch/skipped"
 
+# What is told of budgets that are used up, by the stat that counts it.
+_LACKS_OF_ROOM = {
+    "index/texts_pushed_out": "Texts deleted, as SIMHASH_TEXT_BUDGET is used up: %d. Copies of "
+    "their items are found only if they are equal",
+    "quarantine/pushed_out": "Dropped items that can't be restored any more, as SIMHASH_QUARANTINE "
+    "is used up: %d",
+    "quarantine/orphans_pushed_out": "Dropped items without a stored original among them: %d",
+    "quarantine/too_large": "Duplicates stored instead of dropped, as they take more than an "
+    "eighth of SIMHASH_QUARANTINE, or are too large for the database: %d",
+}
+
 # A retry of a failed response or download: "503 Service Unavailable", "twisted.internet...".
 _FAILED_RETRY = re.compile(r"[45]\d\d |\w+\.")
 
@@ -142,7 +153,7 @@ class CrawlEnd:
         return name if name in used else next(iter(used), name)
 
     def _warn_of_losses(self) -> None:
-        """Warn of drops whose original may be missing, and of what the quarantine does not hold."""
+        """Warn of drops whose original may be missing, and of what is no longer kept."""
         if orphans := self.stats.get("orphans"):
             logger.warning(
                 "Items dropped as duplicates of items of a crawl that later crashed: %d. Those "
@@ -158,27 +169,9 @@ class CrawlEnd:
                 "feed that replaces theirs lacks them. With SIMHASH_KNOWN = 'pass' it is complete",
                 known,
             )
-        if texts := self.stats.get("index/texts_pushed_out"):
-            logger.warning(
-                "Texts that are no longer kept to be compared: %s, as SIMHASH_TEXT_BUDGET (%s bytes"
-                " a namespace) is used up. Copies of their items are kept unless they are equal. "
-                "With a larger budget they are found",
-                f"{texts:,}",
-                f"{self.settings.text_budget:,}",
-            )
-        pushed_out = self.stats.get("quarantine/pushed_out")
-        too_large = self.stats.get("quarantine/too_large")
-        if pushed_out or too_large:
-            logger.warning(
-                "The quarantine is limited to %s bytes (SIMHASH_QUARANTINE). Dropped items that "
-                "can't be restored any more: %d (without a stored original: %d). Duplicates larger "
-                "than an eighth of it, or too large for the database, stored instead of dropped: "
-                "%d",
-                f"{self.settings.quarantine:,}",
-                pushed_out,
-                self.stats.get("quarantine/orphans_pushed_out"),
-                too_large,
-            )
+        for name, message in _LACKS_OF_ROOM.items():
+            if count := self.stats.get(name):
+                logger.warning(message, count)
 
     async def engine_stopped(self) -> None:
         """Handle the signal: every item has its outcome, and the feeds are stored or not."""

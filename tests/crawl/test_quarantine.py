@@ -160,7 +160,7 @@ async def test_a_duplicate_that_is_too_large_to_be_kept_is_not_dropped(
         done = await crawl(Spider, settings | IN_ORDER, urls)
     assert done.urls == ["/a", "/large"]
     assert done.stats["quarantine/too_large"] == 1
-    assert "or too large for the database, stored instead of dropped: 1" in caplog.text
+    assert "or are too large for the database: 1" in caplog.text
     assert [(action, item is not None) for action, _, item, *_ in kept(database)] == [
         ("report", False),
         ("drop", True),
@@ -189,5 +189,5 @@ async def test_what_is_pushed_out_of_the_quarantine_is_counted_and_logged(tmp_pa
         ).fetchone()
     assert 1 <= left <= 15
     assert done.stats["quarantine/pushed_out"] == 29 - left
-    message = f"can't be restored any more: {29 - left} (without a stored original: 0)."
+    message = f"can't be restored any more, as SIMHASH_QUARANTINE is used up: {29 - left}"
     assert caplog.text.count(message) == 1
