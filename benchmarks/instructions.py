@@ -114,40 +114,52 @@ def in_sort(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def take_turns() -> None:
     """Have the database's thread do so many claims at a time, while the event loop waits."""
+    from scrapy.utils.asyncio import call_later
+
     from scrapy_simhash.crawl import thread
-    from scrapy_simhash.crawl.worker import Worker
     from scrapy_simhash.index import runs
 
     # There would be one each few pages.
-    runs.HEARTBEAT, thread.HEARTBEAT = math.inf, 1e6
-    put, pause, take = thread.DatabaseThread.put, Worker._pause, Worker._take_turn
-    is_done, spent = Semaphore(0), 0.0
+    runs.HEARTBEAT = math.inf
+    thread._PAUSE, thread._GATHER, thread._GATHER_FIRST = 1e6, 0.0, 0.0
+    put, look_after = thread.DatabaseThread.put, thread.DatabaseThread._look_after
+    is_done, asked, is_planned = Semaphore(0), 0, False
 
-    def put_and_wait(self: Any, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
-        def do() -> Any:
-            try:
-                return work()
-            finally:
-                is_done.release()
-
-        put(self, do, done)
-        is_done.acquire()
-
-    def pause_until_many(self: Worker) -> float | None:
-        return IDLE if (planned := pause(self)) and self._asked < CLAIMS else planned and 0.0
-
-    def take_if_many(self: Worker) -> None:
-        nonlocal spent
-        before, spent = spent, time.process_time()
-        if not self._last and self._asked < CLAIMS and spent - before >= IDLE / 100:
-            # It is not idle, but slow.
-            self._turn = None
-            self._plan()
+    def put_and_wait(self: Any, job: thread.Job) -> None:
+        nonlocal asked
+        asked += not job.is_outcome
+        if job.method == "call" or asked >= CLAIMS:
+            asked = 0
+            put(self, job)
+            self._is_asked.set()
+            is_done.acquire()
         else:
-            take(self)
+            self._jobs.append(job)
+            if not is_planned:
+                plan(self)
+
+    def plan(self: Any) -> None:
+        nonlocal is_planned
+        is_planned = True
+        call_later(IDLE, take_if_idle, self, time.process_time())
+
+    def take_if_idle(self: Any, before: float) -> None:
+        nonlocal asked, is_planned
+        is_planned = False
+        if time.process_time() - before >= IDLE / 100:
+            plan(self)  # it is not idle, but slow
+        elif asked:
+            asked = 0
+            self._is_asked.set()
+            is_done.acquire()
+
+    def look_after_and_tell(self: Any, work: Callable[[], object]) -> None:
+        look_after(self, work)
+        if work == self._tidy:  # the last of a turn
+            is_done.release()
 
     thread.DatabaseThread.put = put_and_wait  # type: ignore[method-assign]
-    Worker._pause, Worker._take_turn = pause_until_many, take_if_many  # type: ignore[method-assign]
+    thread.DatabaseThread._look_after = look_after_and_tell  # type: ignore[method-assign]
 
 
 def crawl_once(folder: str) -> None:

@@ -91,7 +91,7 @@ settings.load_profile("quick")
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch):
     """Gather claims for a shorter time: most tests crawl a few pages, one after the other."""
-    monkeypatch.setattr("scrapy_simhash.crawl.worker._GATHER", 0.02)
+    monkeypatch.setattr("scrapy_simhash.crawl.thread._GATHER", 0.02)
 
 
 @pytest.fixture(autouse=True)

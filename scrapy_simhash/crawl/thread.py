@@ -1,4 +1,4 @@
-"""The thread that owns the database: it does one task after the other, and looks after the run."""
+"""The thread that owns the database: it does what the crawl asks for, and looks after the run."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import asyncio
 import logging
 import threading
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from queue import Empty, SimpleQueue
-from typing import Any, Literal, TypeGuard, TypeVar
+from itertools import groupby, islice
+from typing import Any, Literal, TypeGuard
 
 from scrapy.utils.asyncio import is_asyncio_available
 from sqlalchemy import func, select
@@ -25,24 +25,26 @@ from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.retries import Liveness
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, NamespaceGone
 from scrapy_simhash.index import upkeep
-from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.index import BATCH, Index
 from scrapy_simhash.index.missing import find_missing
 from scrapy_simhash.index.queries import is_orphan
-from scrapy_simhash.index.recovery import HEARTBEAT
 from scrapy_simhash.index.runs import Run, is_complete
 
 logger = logging.getLogger(__name__)
 
-T = TypeVar("T")
+#: Seconds for which claims are gathered for one transaction, which costs as much as several claims
+#: in it: for the first after a pause, and where they keep coming.
+_GATHER_FIRST = 0.01
+_GATHER = 0.08
+#: Seconds for which outcomes, which nobody waits for, may wait for a claim to share a transaction.
+_PAUSE = 0.25
 
-#: Seconds between two small steps of clearing up while there is nothing else to do.
-_TIDY_PAUSE = 0.05
+#: Seconds between two probes of an unavailable database.
+_PROBE = 0.5
+#: Of one that refuses us: servers take many wrong passwords for an attack.
+_PROBE_UNUSABLE = 30.0
 #: Seconds for which it is cleared up at the end.
 _TIDY_AT_END = 1.0
-#: Seconds between two probes of an unavailable database.
-_PROBE_PAUSE = 0.5
-#: Of one that refuses us: servers take many wrong passwords for an attack.
-_PROBE_PAUSE_UNUSABLE = 30.0
 
 
 class CrawlDatabase:
@@ -137,14 +139,15 @@ class CrawlDatabase:
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A request to a namespace: an argument of :meth:`Index.execute`, and where the answer goes.
+    """What the thread is to do, and where the answer goes.
 
-    "size" asks how many claims it has. Outcomes have no answer: a future for each would be slow.
+    The argument is one of :meth:`Index.execute`; that of a "call" is a function. Outcomes have no
+    answer: a future for each would be slow.
     """
 
-    method: Literal["claims", "confirm", "release", "left_out", "size"]
+    method: Literal["claims", "confirm", "release", "left_out", "call"]
     namespace: str
-    argument: Any = None
+    argument: Any
     answer: Future[Any] | None = field(default_factory=Future)
 
     @property
@@ -156,19 +159,21 @@ class Job:
 class DatabaseThread:
     """What runs in the thread. `connect` opens the database, again after it has failed.
 
-    `note` is called on the event loop when the database is away, given why, and when it is back.
+    `answered` is called on the event loop with jobs and their answers, which may be errors.
     """
 
     def __init__(
         self,
         connect: Callable[[Liveness], CrawlDatabase],
-        note: Callable[[IndexUnavailable | None], None],
+        answered: Callable[[Sequence[Job], Sequence[Any]], None],
     ) -> None:
-        self._connect, self._note = connect, note
-        self._tasks: SimpleQueue[tuple[Callable[[], Any], Callable[[Any], None]]] = SimpleQueue()
+        self._connect, self._answered = connect, answered
+        self._jobs = deque[Job]()
+        # Whether somebody waits for one of them, and whether they fill a transaction.
+        self._is_asked, self._is_full = threading.Event(), threading.Event()
+        self._last_turn = float("-inf")
         self._database: CrawlDatabase | None = None
-        self._error: IndexUnavailable | None = None
-        self._is_untidy = self._has_beaten = self._is_over = self._has_failed = False
+        self._is_over = self._has_failed = False
         self.is_started = False
         #: What has been done, and what is known of the database; any thread may read it.
         self.batches, self.seconds, self.seconds_max = 0, 0.0, 0.0
@@ -177,10 +182,16 @@ class DatabaseThread:
         self.sizes: Mapping[str, int] = {}
         self.counts: Mapping[str, int] = {}
         self.liveness = Liveness()
+        #: Why the database is unavailable; None if it is not.
+        self.error: IndexUnavailable | None = None
 
-    def put(self, work: Callable[[], T], done: Callable[[T | IndexUnavailable], None]) -> None:
-        """Run a function in the thread; `done` gets its result, or an error, on the event loop."""
-        self._tasks.put((work, done))
+    def put(self, job: Job) -> None:
+        """Have a job done soon; called on the event loop."""
+        self._jobs.append(job)
+        if not job.is_outcome:
+            self._is_asked.set()
+        if len(self._jobs) >= BATCH:
+            self._is_full.set()
         if not self.is_started:
             self.is_started = True
             # A database that hangs must not keep the process alive.
@@ -194,81 +205,74 @@ class DatabaseThread:
 
     def _run(self, call: Callable[..., object]) -> None:
         while not self._is_over:
-            try:
-                work, done = self._tasks.get(timeout=self._rest())
-            except Empty:
-                was_away = self._error is not None
-                self._tend()
-                if was_away == (self._error is not None):
-                    continue
-                work, done = (lambda: self._error), self._note
-            try:
-                result = work()
-            except Exception as error:
-                # Such as MemoryError. The caller waits for a result, and the thread must go on.
-                if not self._has_failed:
-                    logger.exception("The thread of the index failed; it goes on")
-                self._has_failed = True
-                result = self._error = IndexUnavailable(f"its thread failed: {error!r}")
-            # Raised if the loop is closed: nobody waits any more.
-            with suppress(RuntimeError):
-                call(done, result)
+            is_asked = self._gather()
+            # Those who wait for a database that is away are told first.
+            if self.error is None or not is_asked:
+                self._look_after(self._beat)
+            for jobs in self._take():
+                answers = self._answers(jobs)
+                for job, answer in zip(jobs, answers, strict=True):
+                    if job.is_outcome and is_outage(answer):
+                        self._jobs.append(job)
+                # Raised if the loop is closed: nobody waits any more.
+                with suppress(RuntimeError):
+                    call(self._answered, jobs, answers)
+            self._look_after(self._tidy)
 
-    def _rest(self) -> float:
-        """Seconds until there is something to do without a task."""
-        if self._error is not None:
-            is_final = isinstance(self._error, IndexUnusable)
-            return _PROBE_PAUSE_UNUSABLE if is_final else _PROBE_PAUSE
-        return _TIDY_PAUSE if self._is_untidy else HEARTBEAT
+    def _gather(self) -> bool:
+        """Wait for jobs, and gather more for the same transaction; whether somebody waits."""
+        pause = _PAUSE
+        if self.error is not None:
+            pause = _PROBE_UNUSABLE if isinstance(self.error, IndexUnusable) else _PROBE
+        if is_asked := self._is_asked.wait(pause):
+            is_busy = time.monotonic() < self._last_turn + _GATHER
+            self._is_full.wait(_GATHER if is_busy else _GATHER_FIRST)
+            self._last_turn = time.monotonic()
+        self._is_asked.clear()
+        self._is_full.clear()
+        return is_asked
 
-    def _tend(self) -> None:
-        """Look after the run, or whether the database is available again."""
-        error, self._error = self._error, None
-        if error is None:
-            # Jobs send a heartbeat first; opening the run is one, too.
-            if not self._has_beaten:
-                self._beat()
-            self._has_beaten = False
-            self._tidy()
-            return
-        with self._noting():
-            self._open().probe()
+    def _take(self) -> Iterator[list[Job]]:
+        """The jobs that wait, in batches of one namespace, each for one transaction; calls last."""
+        jobs = [self._jobs.popleft() for _ in range(len(self._jobs))]
+        jobs = [job for job in jobs if job.answer is None or not job.answer.done()]
+        jobs.sort(key=_kind)
+        for _, alike in groupby(jobs, _kind):
+            while batch := list(islice(alike, BATCH)):
+                yield batch
+
+    def _answers(self, jobs: Sequence[Job]) -> Sequence[Any]:
+        """Do jobs; returns their answers, or errors, in their order."""
+        if self.error is not None and jobs[0].method != "call":
+            return [self.error] * len(jobs)
+        try:
+            return self.do(jobs)
+        except Exception as error:  # noqa: BLE001 - such as MemoryError: the thread must go on
+            self._log_failure(error)
+            self.error = IndexUnavailable(f"its thread failed: {error!r}")
+            return [self.error] * len(jobs)
 
     def do(self, jobs: Sequence[Job]) -> Sequence[Any]:
-        """Do jobs of one namespace; returns their answers, or errors, in their order."""
-        started = time.monotonic()
-        before, self._error = self._error, None
-        self._beat(is_quiet=before is not None)
-        answers = [self._error] * len(jobs) if self._error else self._do(jobs)
-        if self._error is None:
-            seconds = time.monotonic() - started
-            self.batches += 1
-            self.seconds += seconds
-            self.seconds_max = max(self.seconds_max, seconds)
-            self._is_untidy = self._has_beaten = True
-        return answers
-
-    def _do(self, jobs: Sequence[Job]) -> list[Any]:
+        """Do a batch in one transaction; where one job fails, each in its own."""
         try:
-            answers = self._execute(jobs)
+            return self._execute(jobs)
         except Exception as error:  # noqa: BLE001 - any error: somebody waits for an answer
             if self._is_away(error) or len(jobs) == 1:
                 return [error] * len(jobs)
-            # One job fails; find out which, and do the others.
-            return [answer for job in jobs for answer in self._do([job])]
-        return answers
+        return [answer for job in jobs for answer in self._answers([job])]
 
     def _execute(self, jobs: Sequence[Job]) -> list[Any]:
-        """Do jobs in one transaction."""
-        database, namespace = self._open(), jobs[0].namespace
-        if jobs[0].method == "size":
-            # It comes first, and the crawl waits for it.
-            return [database.size(namespace)]
+        if jobs[0].method == "call":
+            return [job.argument() for job in jobs]
+        started = time.monotonic()
         given: defaultdict[str, list[Any]] = defaultdict(list)
         for job in jobs:
             given[job.method].append(job.argument)
-        verdicts = iter(database.index(namespace).execute(**given))
-        self.liveness.note()
+        verdicts = iter(self._open().index(jobs[0].namespace).execute(**given))
+        seconds = time.monotonic() - started
+        self.batches += 1
+        self.seconds += seconds
+        self.seconds_max = max(self.seconds_max, seconds)
         return [next(verdicts) if job.method == "claims" else None for job in jobs]
 
     def _open(self) -> CrawlDatabase:
@@ -286,58 +290,58 @@ class DatabaseThread:
         return self._database
 
     def _is_away(self, error: Exception) -> bool:
-        """Whether the database is unavailable, rather than one document wrong."""
-        if is_outage(error):
-            self._error = error
-            return True
-        self.liveness.note()
-        return False
+        """Note whether the database is unavailable, rather than one document wrong."""
+        self.error = error if is_outage(error) else None
+        return self.error is not None
 
-    @contextmanager
-    def _noting(self, message: str = "") -> Iterator[None]:
-        """Note an error that is raised inside; it may be an outage."""
+    def _look_after(self, work: Callable[[], object]) -> None:
+        """Do what no job asks for. The next job raises what is no outage."""
         try:
-            yield
-        except Exception as error:  # noqa: BLE001 - the next job raises what is no outage
-            self._is_away(error)
-            if message:
-                logger.warning("%s: %s", message, error)
+            work()
+        except Exception as error:  # noqa: BLE001 - any error: the thread must go on
+            if not self._is_away(error):
+                self._log_failure(error)
 
-    def _beat(self, *, is_quiet: bool = False) -> None:
-        if self._database is not None:
-            with self._noting("" if is_quiet else "The heartbeat of this run failed"):
-                self._database.run.send_heartbeat()
+    def _log_failure(self, error: Exception) -> None:
+        if not self._has_failed:
+            logger.error("The thread of the index failed; it goes on", exc_info=error)
+        self._has_failed = True
+
+    def _beat(self) -> None:
+        """Send a heartbeat if one is due, or look whether the database is available again."""
+        if self.error is not None:
+            self._open().probe()
+            self.error = None
+        elif self._database is not None:
+            self._database.run.send_heartbeat()
 
     def _tidy(self, seconds: float = 0.0) -> None:
-        self._is_untidy = False
-        if self._database is not None and self._error is None:
-            with self._noting("Clearing up after crashed runs failed"):
-                self._is_untidy = self._database.run.recovery.clear(seconds)
+        if self._database is not None and self.error is None:
+            self._database.run.recovery.clear(seconds)
+
+    # Calls
+
+    def size(self, namespace: str) -> int:
+        """Open the database; returns how many claims a namespace has."""
+        return self._open().size(namespace)
 
     def count(self) -> None:
         """Count the claims, as far as the database answers."""
-        if self._error is None:
-            self._tidy(_TIDY_AT_END)
-            self._beat()
         if self._database is not None:
             with suppress(Exception):
+                self._tidy(_TIDY_AT_END)
                 self.sizes, self.counts = self._database.sizes(), self._database.counts()
 
-    def close(
-        self, given: Mapping[str, Any], unwritten: Mapping[str, Sized]
-    ) -> Counter[str] | None:
-        """Close the run and the database; returns what `close_run` does, None if that failed.
-
-        `unwritten` are the outcomes that could not be written, by namespace.
-        """
+    def close(self, given: Mapping[str, Any]) -> Counter[str] | None:
+        """Close the run and the database; returns what `close_run` does, None if that failed."""
         self._is_over = True
         if self._database is None:
             return None
         try:
             database = self._open()
-            if lost := sum(map(len, unwritten.values())):
+            if lost := sum(job.is_outcome for job in self._jobs):
                 raise IndexUnavailable(  # noqa: TRY301 - as any error
-                    f"outcomes that could not be written: {lost}; {self._error}"
+                    f"outcomes that could not be written: {lost}; {self.error}"
                 )
             return database.close_run(**given)
         except Exception as error:  # noqa: BLE001 - any error: the crawl is over
@@ -350,6 +354,12 @@ class DatabaseThread:
             return None
         finally:
             self._database.close()
+            self._database = None
+
+
+def _kind(job: Job) -> tuple[bool, str]:
+    """Jobs with the same one may share a transaction."""
+    return job.method == "call", job.namespace
 
 
 def is_outage(answer: object) -> TypeGuard[IndexUnavailable]:

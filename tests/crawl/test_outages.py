@@ -138,7 +138,7 @@ async def test_back_again_it_takes_up_what_could_not_be_written(  # noqa: PLR091
     engine, how, tmp_path, urls, monkeypatch, caplog
 ):
     """The second third can't be checked; the outcomes of the first third are not forgotten."""
-    monkeypatch.setattr("scrapy_simhash.crawl.worker._OUTCOMES_WAIT", 3)
+    monkeypatch.setattr("scrapy_simhash.crawl.thread._PAUSE", 3)
     caplog.set_level("INFO")
     claims, runs = schema.claims.c, schema.runs.c
     with empty_database(engine, tmp_path) as url, away(how, url) as (through, go, come_back):

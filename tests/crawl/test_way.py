@@ -56,7 +56,8 @@ async def test_an_item_passes_the_files_that_are_listed(settings, monkeypatch):
             sys.setprofile(None)
 
     def do_watched(self, jobs):
-        sys.setprofile(profile)
+        # Not where it closes.
+        sys.setprofile(profile if jobs[0].method != "call" or not items else None)
         try:
             return do(self, jobs)
         finally:
