@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from scrapy.crawler import Crawler
-from scrapy.extensions.feedexport import FeedExporter, FeedSlot, ItemFilter
+from scrapy.extensions.feedexport import FeedExporter, FeedSlot
 from scrapy.utils.asyncio import run_in_thread
 
-from scrapy_simhash.crawl.scrapy_internals import closed_feed, feed_counts, feed_slots
+from scrapy_simhash.crawl.scrapy_internals import closed_feed, feeds_written
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.worker import resolve, wait
 from scrapy_simhash.durable import sync_file, sync_folders
@@ -34,9 +33,9 @@ class FeedCheck:
     stats: CrawlStats
     #: Whether an item pipeline after ours may store what no feed takes.
     is_stored_elsewhere: bool = True
-    # By feed: the items seen to be written, and those in complete files.
-    _written: Counter[str] = field(default_factory=Counter)
-    _stored: Counter[str] = field(default_factory=Counter)
+    # The items seen to be written, and those in complete files.
+    _written: int = 0
+    _stored: int = 0
     # Whether this version of Scrapy tells what its feeds write.
     _can_count: bool = True
     _slots: object = None
@@ -55,39 +54,35 @@ class FeedCheck:
 
     def spider_opened(self) -> None:
         """Handle the signal: before any item."""
-        if self._exporter is not None:
-            self._slots = feed_slots(self._exporter)
+        if self._exporter is not None and (state := feeds_written(self._exporter)):
+            self._written, self._slots = state
 
     def has(self, item: Any, response: Any) -> bool:
         """Whether an item is stored; to be called once for each that is scraped.
 
         All feeds that want it must have it, and one must want it unless a later pipeline stores it.
 
-        Extensions are created before us, so the exporter's handler of item_scraped has just run. An
-        error in one feed also skips the feeds after it.
+        Extensions are created before us, so the exporter's handler of item_scraped has just run. If
+        it failed, a feed that wants the item lacks it.
         """
         if self._exporter is None:
             if self._is_disabled:
                 self._miss(response)
             return not self._is_disabled
-        counts = feed_counts(self._exporter)
-        if counts is None:
+        state = feeds_written(self._exporter)
+        if state is None:
             self._can_count = False
             return True
-        slots = feed_slots(self._exporter)
-        has_failed, self._slots = slots is self._slots, slots
-        is_missing, is_taken = False, self.is_stored_elsewhere
-        for feed, written, chosen in counts:
-            if written != self._written[feed]:
-                is_taken = True
-            elif _wants(chosen, item, has_failed=has_failed):
-                is_missing = True
-            self._written[feed] = written
-        if is_missing:
+        written, slots = state
+        has_failed, is_written = slots is self._slots, written != self._written
+        self._written, self._slots = written, slots
+        if has_failed:
             self._miss(response)
-        elif not is_taken:
-            self.stats.count("feeds/not_wanted")
-        return is_taken and not is_missing
+            return False
+        if is_written or self.is_stored_elsewhere:
+            return True
+        self.stats.count("feeds/not_wanted")
+        return False
 
     def _miss(self, response: Any) -> None:
         self.stats.count("feeds/not_exported")
@@ -119,8 +114,8 @@ class FeedCheck:
         if closed is None:
             self._can_count = False
             return
-        feed, items, local = closed
-        self._stored[feed] += items
+        items, local = closed
+        self._stored += items
         if local is not None:
             path = Path(local).absolute()
             try:
@@ -146,9 +141,8 @@ class FeedCheck:
         stats = self.crawler.stats.get_stats()
         if any(str(name).startswith("feedexport/failed_count/") for name in stats):
             return "A feed could not be stored"
-        for feed, written in self._written.items() if self._can_count else ():
-            if (stored := self._stored[feed]) != written:
-                return f"The feed {shortened(feed, 2000)} holds {stored} of {written} items"
+        if self._can_count and self._stored != self._written:
+            return f"The files of the feeds hold {self._stored} of {self._written} items"
         if self._sync_error is None:
             try:
                 await run_in_thread(sync_folders, self._folders)
@@ -164,14 +158,3 @@ def feeds_are_disabled(crawler: Crawler) -> bool:
     if crawler.get_extension(FeedExporter) is not None or not crawler.settings.getdict("FEEDS"):
         return False
     return _EXPORTER in crawler.settings.get_component_priority_dict_with_base("EXTENSIONS")
-
-
-def _wants(chosen: ItemFilter, item: Any, *, has_failed: bool) -> bool:
-    """Whether a feed that has not written an item wants it.
-
-    A custom filter is not asked again, as it may count its calls: it did not want the item, unless
-    the exporter has failed.
-    """
-    if type(chosen).accepts is ItemFilter.accepts:
-        return chosen.accepts(item)
-    return has_failed

@@ -19,7 +19,7 @@ from scrapy import Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
 from scrapy.exceptions import CloseSpider
-from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage, ItemFilter
+from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage
 from scrapy.http import Response, TextResponse
 from scrapy.pipelines import ItemPipelineManager
 from scrapy.spiders import CrawlSpider
@@ -251,32 +251,23 @@ _NO_FEED_CHECK = "items count as stored although a feed may have failed to write
 
 
 @_or_lose(_NO_FEED_CHECK)
-def feed_counts(exporter: FeedExporter) -> list[tuple[str, int, ItemFilter]] | None:
-    """Each feed, how many items it has written so far, and which it wants; None if not known.
+def feeds_written(exporter: FeedExporter) -> tuple[int, object] | None:
+    """How many items all feeds have written so far, and the list of their slots.
 
-    A full file is replaced by the next one while the exporter handles the item that filled it.
+    A full file is replaced by the next one while the exporter handles the item that filled it. The
+    exporter replaces the list after each item, unless it fails at one.
     """
-    return [
-        (
-            slot.uri_template,
-            (slot.batch_id - 1) * slot.feed_options["batch_item_count"] + slot.itemcount,
-            slot.filter,
-        )
-        for slot in exporter.slots
-    ]
-
-
-def feed_slots(exporter: FeedExporter) -> object:
-    """The list of slots. The exporter replaces it after each item, unless it fails at one."""
-    return getattr(exporter, "slots", None)
+    slots = exporter.slots
+    full = (slot.feed_options["batch_item_count"] * (slot.batch_id - 1) for slot in slots)
+    return sum(full) + sum(slot.itemcount for slot in slots), slots
 
 
 @_or_lose(_NO_FEED_CHECK)
-def closed_feed(slot: FeedSlot) -> tuple[str, int, str | None] | None:
-    """A feed, the items of its complete file, and the path if it is local; None if not known."""
+def closed_feed(slot: FeedSlot) -> tuple[int, str | None] | None:
+    """The items of a complete file of a feed, and its path if it is local."""
     storage = slot.storage
     path = storage.path if isinstance(storage, FileFeedStorage) else None
-    return slot.uri_template, slot.itemcount, path
+    return slot.itemcount, path
 
 
 def replaces_feeds(crawler: Crawler) -> bool:

@@ -19,7 +19,7 @@ from scrapy_simhash.crawl.scrapy_internals import (
     close_crawl,
     closed_feed,
     counted_as_load,
-    feed_counts,
+    feeds_written,
     has_tree,
     keep_old_feeds,
     may_know_requests,
@@ -85,7 +85,7 @@ def use_items():
 
 def use_feeds():
     bare = SimpleNamespace(slots=[SimpleNamespace()])
-    assert feed_counts(bare) is closed_feed(SimpleNamespace()) is None
+    assert feeds_written(bare) is closed_feed(SimpleNamespace()) is None
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ async def test_without_it_a_crawl_checks_and_stores(settings, tmp_path, monkeypa
     feed = {"FEEDS": {str(tmp_path / "f.jl"): {"format": "jsonlines"}}}
     settings |= feed | {"SIMHASH_ON_DUPLICATE": "skip", "CONCURRENT_REQUESTS": 1}
     unreadable = property(fail, lambda *given: None)
-    monkeypatch.setattr(FeedSlot, "uri_template", unreadable, raising=False)
+    monkeypatch.setattr(FeedSlot, "batch_id", unreadable, raising=False)
     monkeypatch.delattr(Spider, "_parse")
     with serve({"/a": article("a"), "/b": article("a"), "/c": article("b")}) as site:
         urls = [f"{site}/{name}" for name in "abc"]
