@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache, partial
-from operator import is_
 from types import coroutine
 from typing import Any
 from weakref import ref
@@ -135,20 +134,14 @@ class TrackedItem:
         """Keep an item as it is now, as it comes to its check."""
         self.item = self._copy = item
         self.is_changed = False
-        try:
+        with suppress(Exception):  # item classes are users' code
             copied = _copied(item, {}, _DEEPEST)
-            if type(item) is dict or _is_same(item, copied, set()):
+            if _are_equal(item, copied):
                 self._copy = copied
-        except Exception:  # noqa: BLE001, S110 - item classes are users' code
-            pass
 
     def take(self) -> Any:
         """The very item; if it was changed, a copy with the values that it had."""
-        if not self.is_changed:
-            try:
-                self.is_changed = not _is_same(self.item, self._copy, set())
-            except Exception:  # noqa: BLE001 - as above
-                self.is_changed = True
+        self.is_changed = self.is_changed or not _are_equal(self.item, self._copy)
         return self._copy if self.is_changed else self.item
 
 
@@ -358,28 +351,12 @@ def _copied(value: Any, known: dict[int, Any], depth: int) -> Any:
     return copied
 
 
-def _is_same(value: Any, copied: Any, known: set[int]) -> bool:
-    """Whether a value holds what its copy holds: the same objects, in equal containers."""
-    if value is copied:
-        return True
-    if type(value) is not type(copied):
+def _are_equal(item: Any, copied: Any) -> bool:
+    """Whether an item equals its copy: most of what these hold are the same objects."""
+    try:
+        return item is copied or (type(item) is type(copied) and bool(item == copied))
+    except Exception:  # noqa: BLE001 - item classes are users' code; and a cycle has no end
         return False
-    if type(value) in _PLAIN or isinstance(value, set):
-        return bool(value == copied)
-    if id(copied) in known:
-        return True
-    known.add(id(copied))
-    if isinstance(value, list) and len(value) == len(copied) and all(map(is_, value, copied)):
-        return True
-    parts, old_parts = _parts(value), _parts(copied)
-    if parts is None or old_parts is None or len(parts) != len(old_parts):
-        return False
-    for (place, one), (old_place, old) in zip(parts, old_parts, strict=True):
-        if place is not old_place and place != old_place:
-            return False
-        if one is not old and not _is_same(one, old, known):
-            return False
-    return True
 
 
 def _parts(value: Any) -> Collection[tuple[Any, Any]] | None:
