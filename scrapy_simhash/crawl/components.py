@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any, Self
 
 from scrapy import Request, Spider, signals
@@ -19,7 +19,7 @@ from scrapy.utils.misc import load_object
 from scrapy_simhash.crawl.deduplicator import Deduplicator
 from scrapy_simhash.crawl.feeds import feeds_are_disabled
 from scrapy_simhash.crawl.revisit import Revisits
-from scrapy_simhash.crawl.scrapy_internals import pipelines_around, watch_closing, watch_items
+from scrapy_simhash.crawl.scrapy_internals import watch_closing, watch_items
 from scrapy_simhash.crawl.start import settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.visible import plural
@@ -113,15 +113,28 @@ class SimhashPipeline:
         extension or a middleware may store them. But it may also be a trial run, which should leave
         nothing behind.
         """
-        around = pipelines_around(self._crawler, self)
-        earlier, later = around or ((), ())
-        # Media pipelines do not store the item itself.
-        may_be_stored = around is None or not all(isinstance(one, MediaPipeline) for one in later)
-        self._deduplicator.feeds.is_stored_elsewhere = may_be_stored
         watch_closing(self._crawler, self._deduplicator.end.pipeline_errors.append)
         watch_items(self._crawler, self._deduplicator.tracker.watch)
-        if self._deduplicator.settings.drops:
-            self._warn_of_earlier(earlier)
+        numbers = self._pipelines()
+        mine = numbers.pop(type(self), 0)
+        # Media pipelines do not store the item itself.
+        may_be_stored = any(
+            number >= mine and not issubclass(kind, MediaPipeline)
+            for kind, number in numbers.items()
+        )
+        self._deduplicator.feeds.is_stored_elsewhere = may_be_stored
+        earlier = [kind for kind, number in numbers.items() if number < mine]
+        if self._deduplicator.settings.drops and earlier:
+            logger.warning(
+                "These item pipelines run before %s (%d), so they also get the items that are "
+                "dropped: %s. If one of them stores items or downloads files, give it a higher "
+                "number in ITEM_PIPELINES",
+                type(self).__qualname__,
+                mine,
+                ", ".join(
+                    f"{kind.__module__}.{kind.__qualname__} ({numbers[kind]})" for kind in earlier
+                ),
+            )
         exporter = self._crawler.get_extension(FeedExporter)
         # Items that disabled feeds lack count as not stored.
         wants_feed = exporter is not None or feeds_are_disabled(self._crawler)
@@ -133,25 +146,16 @@ class SimhashPipeline:
                 "or a middleware stores the items, ignore this"
             )
 
-    def _warn_of_earlier(self, earlier: Sequence[object]) -> None:
-        """Warn of pipelines that get the items before this one drops them."""
+    def _pipelines(self) -> dict[type, int]:
+        """The classes of the item pipelines in use, in their order, with their numbers."""
         settings = self._crawler.settings
         placed = settings.get_component_priority_dict_with_base("ITEM_PIPELINES")
-        numbers = {load_object(kind): number for kind, number in placed.items()}
-
-        def named(pipeline: object) -> str:
-            kind = type(pipeline)
-            number = f" ({numbers[kind]})" if kind in numbers else ""
-            return f"{kind.__module__}.{kind.__qualname__}{number}"
-
-        if earlier:
-            logger.warning(
-                "These item pipelines run before %s, so they also get the items that are dropped: "
-                "%s. If one of them stores items or downloads files, give it a higher number in "
-                "ITEM_PIPELINES",
-                named(self).rpartition(".")[2],
-                ", ".join(map(named, earlier)),
-            )
+        numbers = {
+            load_object(kind): number for kind, number in placed.items() if number is not None
+        }
+        ordered = sorted(numbers, key=numbers.__getitem__)
+        is_in_use = self._crawler.get_item_pipeline
+        return {kind: numbers[kind] for kind in ordered if is_in_use(kind) is not None}
 
     async def process_item(self, item: Any) -> Any:
         """Called by Scrapy with each item; raises NearDuplicateItem to drop it."""

@@ -21,7 +21,6 @@ from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
 from scrapy.exceptions import CloseSpider
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage
 from scrapy.http import Response, TextResponse
-from scrapy.pipelines import ItemPipelineManager
 from scrapy.spiders import CrawlSpider
 from scrapy.utils import _compression
 from scrapy.utils.defer import deferred_from_coro
@@ -140,18 +139,6 @@ def counted_as_load(crawler: Crawler) -> Iterator[None]:
     finally:
         if counting is not None:
             counting.active_size -= _WAITING_ITEM
-
-
-@_or_lose("items that nothing stores count as stored, and earlier item pipelines are not named")
-def pipelines_around(
-    crawler: Crawler, pipeline: object
-) -> tuple[Sequence[object], Sequence[object]] | None:
-    """The item pipelines before and after one; None if a custom ITEM_PROCESSOR has no list."""
-    manager: Any = crawler.engine.scraper.itemproc
-    if not isinstance(manager, ItemPipelineManager):
-        return None
-    place = manager.middlewares.index(pipeline)
-    return manager.middlewares[:place], manager.middlewares[place + 1 :]
 
 
 @_or_lose("items count as stored although an item pipeline failed when it closed")

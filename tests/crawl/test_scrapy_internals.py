@@ -10,7 +10,6 @@ from loopback import PageSpider, article, crawl, serve
 from scrapy import Request, Spider
 from scrapy.extensions.feedexport import FeedSlot
 from scrapy.http import Response, TextResponse
-from scrapy.pipelines import ItemPipelineManager
 from scrapy.utils.defer import deferred_f_from_coro_f
 
 from scrapy_simhash.crawl import scrapy_internals
@@ -23,7 +22,6 @@ from scrapy_simhash.crawl.scrapy_internals import (
     has_tree,
     keep_old_feeds,
     may_know_requests,
-    pipelines_around,
     release_tree,
     watch_closing,
     watch_items,
@@ -70,11 +68,6 @@ def use_load():
     assert vars(slot) == {}
 
 
-def use_pipelines():
-    manager = ItemPipelineManager.__new__(ItemPipelineManager)
-    assert pipelines_around(crawler_with(scraper=SimpleNamespace(itemproc=manager)), None) is None
-
-
 def use_closing():
     watch_closing(crawler_with(scraper=SimpleNamespace(itemproc=SimpleNamespace())), print)
 
@@ -93,7 +86,6 @@ def use_feeds():
     [
         (use_tree, "parsed pages stay in memory"),
         (use_load, "do not slow down fetching"),
-        (use_pipelines, "that nothing stores count as stored"),
         (lambda: close_crawl(crawler_with(), "reason"), "is not closed when its index fails"),
         (use_closing, "although an item pipeline failed"),
         (use_items, "items are compared without their pages"),
