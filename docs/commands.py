@@ -65,8 +65,8 @@ COMMON = {
     "--namespace NAME": "instead of SIMHASH_NAMESPACE",
     "--json": "print JSON, an object on each line where something is listed",
     "--since WHEN": "what was met since the start of a run or a time: `12`, `2030-01-31` or "
-    "`2030-01-31T12:00`. Without it and `--run`, `drops`, `changes` and `patterns` show the last "
-    "crawl of each spider, the others everything",
+    "`2030-01-31T12:00`. Without it and `--run`, `drops`, `changes`, `patterns` and `report` show "
+    "the last crawl of each spider, the others everything",
     "--run N,M": "what these runs met",
     "--site HOST": "only items of this site, such as `example.com`",
 }

@@ -169,17 +169,14 @@ def _print_irrelevant(found: Sequence[Pattern], least: int) -> None:
 
 def add_report(parser: ArgumentParser) -> None:
     """Add the options of ``report``."""
-    add_shared(parser, "database")
+    add_shared(parser, "database", "time", default=LAST_CRAWLS)
     add_output(parser, f"write the report to FILE (default: {_REPORT})")
-    help_ = "open with run N (default: the largest run of the last crawl)"
-    parser.add_argument("--run", type=positive, metavar="N", help=help_)
 
 
 def run_report(project: Project, options: Namespace) -> None:
     """Write the HTML report, one file that opens offline."""
-    runs = [options.run] if options.run else []
-    with project.namespaces_of(runs) as (namespace, *_), working("Writing the report"):
-        data = read_report(namespace, project.settings.rule, options.run)
-        output = options.output or Path(_REPORT)
-        write_report(data, output)
+    output = options.output or Path(_REPORT)
+    with project.selections(options) as chosen, working("Writing the report"):
+        namespace, selection = chosen[0]
+        write_report(read_report(namespace, project.settings.rule, selection), output)
     print(f"Report: {output.absolute()}", file=sys.stderr)

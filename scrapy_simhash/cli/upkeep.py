@@ -61,7 +61,8 @@ def add_stats(parser: ArgumentParser) -> None:
 def run_stats(project: Project, options: Namespace) -> None:
     """Show the size of the index and its runs."""
     with project.database() as database, working("Reading"):
-        found = [(one, _runs_of(one, options)) for one in read_namespaces(database, project.name)]
+        namespaces = read_namespaces(database, project.name)
+        found = [(one, read_runs(one, selected(one, options))) for one in namespaces]
         shown = str(database)
         pages = file_size(project.pages)
     if options.json:
@@ -94,12 +95,6 @@ def run_stats(project: Project, options: Namespace) -> None:
         _print_runs(runs[:_NEWEST], f"The last runs of {shortened(one.name)}")
     if len(found) > _NEWEST or any(len(runs) > _NEWEST for _, runs in found):
         print("More namespaces and runs: --details")
-
-
-def _runs_of(namespace: NamespaceRow, options: Namespace) -> list[RunRow]:
-    runs, chosen = read_runs(namespace), selected(namespace, options)
-    of_runs = [row for row in runs if chosen.runs is None or row.id in chosen.runs]
-    return [row for row in of_runs if row.opened >= chosen.since]
 
 
 def _print_details(one: NamespaceRow) -> None:

@@ -246,18 +246,18 @@ class CrawlEnd:
         settings = self.settings
         database = settings.open_database()
         try:
-            namespace = choose_namespace(database, self._namespace)
-            for advice in advise(namespace, run):
+            namespace, of_run = choose_namespace(database, self._namespace), Selection([run])
+            for advice in advise(namespace, of_run):
                 logger.info("To drop more: %s", advice)
             if self.stats.get("changes/changed") and not is_released:
-                changes = read_changes(namespace, Selection([run]), ["changed"])
+                changes = read_changes(namespace, of_run, ["changed"])
                 for advice in find_noise(changes, settings.rule):
                     logger.info("To see fewer changes: %s: %s", advice.setting, advice.effect)
             if settings.report is not None:
                 from scrapy_simhash.report.data import read_report  # noqa: PLC0415
                 from scrapy_simhash.report.html import write_report  # noqa: PLC0415  (as above)
 
-                write_report(read_report(namespace, settings.rule, run), settings.report)
+                write_report(read_report(namespace, settings.rule, of_run), settings.report)
                 logger.info("The report is in %s", settings.report)
         finally:
             database.close()

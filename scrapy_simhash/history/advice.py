@@ -13,7 +13,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.decisions import read_contents
-from scrapy_simhash.history.sql import NamespaceRow, Selection
+from scrapy_simhash.history.sql import EVERYTHING, NamespaceRow, Selection
 from scrapy_simhash.index.queries import is_orphan
 from scrapy_simhash.index.seen import ABSENT, RELEASED
 from scrapy_simhash.item.facts import Facts
@@ -56,8 +56,8 @@ class SettingAdvice(NamedTuple):
         )
 
 
-def advise(namespace: NamespaceRow, run: int | None = None) -> list[SettingAdvice]:
-    """The advice from all items of a namespace or run."""
+def advise(namespace: NamespaceRow, selection: Selection = EVERYTHING) -> list[SettingAdvice]:
+    """The advice from the items of a namespace."""
     query = (
         select(
             sql.claims.id,
@@ -71,7 +71,7 @@ def advise(namespace: NamespaceRow, run: int | None = None) -> list[SettingAdvic
         .select_from(sql.claims_with_others)
         .where(
             *sql.claims_of(namespace),
-            *([] if run is None else [sql.claims.run == run]),
+            *selection.conditions(schema.claims),
             sql.claims.differs.is_not(None),
             sql.others.c.id.is_not(None),
         )

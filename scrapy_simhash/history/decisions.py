@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -166,17 +166,15 @@ def _similarity(row: Any) -> tuple[float | None, bool]:
     return similarity_at(distance(*prints), 8 * len(row.fingerprint)), True
 
 
-def count(namespace: NamespaceRow, name: str) -> dict[int, Counter[Any]]:
-    """How often a column has each value, by run: of duplicates their action, else of claims."""
-    columns, conditions = sql.claims, sql.claims_of(namespace)
-    if name == "action":
-        columns, conditions = sql.drops, sql.drops_of(namespace)
-    column: ColumnElement[Any] = columns[name]
-    query = select(columns.run, column, func.count()).where(*conditions, column.is_not(None))
-    found = defaultdict[int, Counter[Any]](Counter)
-    for run, one, number in namespace.read(query.group_by(columns.run, column)):
-        found[run][one] = number
-    return found
+def count(
+    namespace: NamespaceRow, column: ColumnElement[Any], selection: Selection = EVERYTHING
+) -> Counter[Any]:
+    """How often a column of claims, or of duplicates, has each value."""
+    is_claim = column.table is schema.claims
+    conditions = sql.claims_of(namespace) if is_claim else sql.drops_of(namespace)
+    query = select(column, func.count()).where(*conditions, column.is_not(None))
+    found = namespace.read(query.where(*selection.conditions(column.table)).group_by(column))
+    return Counter(dict(found))
 
 
 def read_contents(namespace: NamespaceRow, numbers: Iterable[int]) -> dict[int, Content]:
@@ -256,7 +254,7 @@ def count_unlisted(namespace: NamespaceRow, selection: Selection) -> int:
     """How many items runs left out without a row, as they had not changed at all."""
     if not selection.runs or selection.site:
         return 0
-    of_runs = [row.counts for row in read_runs(namespace) if row.id in selection.runs]
+    of_runs = [row.counts for row in read_runs(namespace, selection)]
     rows = select(func.count()).where(*_is_one(namespace), *selection.conditions(schema.sightings))
     return max(0, sum(one[2] for one in of_runs if one) - int(namespace.read(rows)[0][0]))
 

@@ -14,7 +14,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import State
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.sql import NO_DROPS, NamespaceRow
+from scrapy_simhash.history.sql import EVERYTHING, NO_DROPS, NamespaceRow, Selection
 from scrapy_simhash.index.queries import invalidated_count, is_orphan
 
 
@@ -128,8 +128,8 @@ def find_run(
     return number, [here[one] for one in sorted(used & here.keys())]
 
 
-def read_runs(namespace: NamespaceRow) -> list[RunRow]:
-    """The runs that met anything in a namespace; newest first."""
+def read_runs(namespace: NamespaceRow, selection: Selection = EVERYTHING) -> list[RunRow]:
+    """The runs that met anything in a namespace, those of a selection; newest first."""
     claim, drop = sql.claims, sql.drops
     is_drop = drop.action.not_in(NO_DROPS)
     is_lost = and_(is_drop, is_orphan(), drop.action != "report")
@@ -150,11 +150,14 @@ def read_runs(namespace: NamespaceRow) -> list[RunRow]:
     columns = schema.runs.c
     query = (
         select(*(columns[name] for name in RunRow._fields[:11]))
-        .where(is_in(columns.id, "numbers"))
+        .where(is_in(columns.id, "numbers"), columns.opened >= selection.since)
         .order_by(columns.id.desc())
     )
+    numbers = {*claimed, *dropped}
+    if selection.runs is not None:
+        numbers &= {*selection.runs}
     found = []
-    for row in namespace.read(query, numbers={*claimed, *dropped}):
+    for row in namespace.read(query, numbers=numbers):
         counts = (*claimed.get(row.id, (0, 0)), *dropped.get(row.id, (0, 0)))
         # What follows the name of the host identifies the system.
         host = row.host.partition(" ")[0]

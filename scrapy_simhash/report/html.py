@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -24,7 +23,7 @@ from markupsafe import Markup, escape
 from scrapy_simhash.durable import replace_file
 from scrapy_simhash.item.irrelevant import LEAST
 from scrapy_simhash.report.causes import steps
-from scrapy_simhash.report.data import ReportData, sum_stats
+from scrapy_simhash.report.data import ReportData
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack
 from scrapy_simhash.report.verdict import findings, headline, remarks
@@ -33,9 +32,6 @@ from scrapy_simhash.visible import format_time, plural, shortened
 
 #: Rows of each list, such as the largest groups.
 TOP = 15
-
-# Runs that are listed.
-_MOST_RUNS = 100
 
 # Similarities are drawn from this one on.
 _LEAST_DRAWN = 0.5
@@ -56,7 +52,7 @@ def _histogram(data: ReportData) -> dict[str, Any] | None:
     found = Counter((drop.similarity or 0.0) + _ROUNDING for drop in data.duplicates)
     equal = sum(count for similarity, count in found.items() if similarity >= 1)
     nearest = Counter[float]()
-    for distance, count in data.tally("nearest").items():
+    for distance, count in data.nearest.items():
         near = similarity_at(distance, data.namespace.bits)
         nearest[min(1, near + _ROUNDING)] += count
     edges = np.linspace(_LEAST_DRAWN, 1, round((1 - _LEAST_DRAWN) / _BIN_WIDTH) + 1)
@@ -89,66 +85,26 @@ def _render(data: ReportData) -> str:
     environment.filters |= {"time": format_time, "shortened": shortened, "code": _code}
     environment.filters |= {"number": "{:,}".format, "href": _href}
     style, script = _template("report.css"), _template("report.js")
-    views = data.views()
-    opened = views[0].run if len(views) > 1 else None
-    shown = [_view(view) for view in views]
-    runs = [*_runs(data, {view.run for view in views})]
-    contents = {
-        "items": ("Items", data.drops or data.kept or data.changes),
-        "similarity": (
-            "Similarity and groups",
-            any(view["histogram"] or view["groups"] for view in shown),
-        ),
-        "runs": ("Runs", runs[1:]),
-        "parts": ("URLs that only repeat", data.patterns),
-        "index": ("The index", True),
-    }
+    groups = Counter((drop.original_id, drop.original) for drop in data.duplicates)
     return environment.from_string(_template("report.html")).render(
         policy=_policy(style, script),
         # Files of this package; neither contains a closing tag.
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
         data=data,
-        database=str(data.namespace.database),
-        views=shown,
-        runs=runs,
-        most=max([1, *(run["counts"]["kept"] + run["counts"]["dropped"] for run in runs)]),
-        contents=[(name, title) for name, (title, exists) in contents.items() if exists],
+        headline=headline(data),
+        remarks=list(remarks(data)),
+        steps=list(steps(data)),
+        findings=list(findings(data)),
+        histogram=_histogram(data),
+        groups=[(original, count) for original, count in groups.most_common(TOP) if count > 1],
         written=datetime.now(UTC).timestamp(),
         top=TOP,
         least=LEAST,
         total=data.counts.total(),
         longest=LONGEST,
-        **pack(data, opened),
+        **pack(data),
     )
-
-
-def _view(data: ReportData) -> dict[str, Any]:
-    """What is shown of one run, or of all together."""
-    groups = Counter((drop.original_id, drop.original) for drop in data.duplicates).most_common(TOP)
-    return {
-        "data": data,
-        "id": "all" if data.run is None else str(data.run),
-        "row": None if data.run is None else data.runs[0],
-        "headline": headline(data),
-        "remarks": list(remarks(data)),
-        "steps": list(steps(data)),
-        "findings": list(findings(data)),
-        "histogram": _histogram(data),
-        "groups": [(original, count) for original, count in groups if count > 1],
-    }
-
-
-def _runs(data: ReportData, shown: Collection[int | None]) -> Iterator[dict[str, Any]]:
-    """The newest runs, with what became of the items of each."""
-    for row in data.runs[:_MOST_RUNS]:
-        _, kept, dropped = row.counts or (0, row.claims, row.drops)
-        counts = {"kept": kept, "dropped": dropped}
-        stats = sum_stats([row.stats])
-        counts |= {name: int(stats.get(f"changes/{name}", 0)) for name in ("new", "changed")}
-        if any(one.orphans for one in data.runs):
-            counts["orphans"] = row.orphans
-        yield {"row": row, "counts": counts, "is_shown": row.id in shown}
 
 
 def _code(text: str) -> Markup:

@@ -6,7 +6,6 @@ import base64
 import json
 import shlex
 import zlib
-from collections import Counter
 from typing import Any
 
 from scrapy_simhash.history.decisions import with_contents
@@ -44,19 +43,16 @@ _LONGEST_CELL = 80
 _TITLES = ("title", "headline", "name", "heading")
 
 
-def pack(data: ReportData, opened: int | None) -> dict[str, Any]:
-    """Everything that the script shows, for the template; `opened` is the run that is shown first.
+def pack(data: ReportData) -> dict[str, Any]:
+    """Everything that the script shows, for the template.
 
     The first rows are plain data, so that they are there once the page has loaded, and a browser
-    without a window prints them; the other rows are packed, and counted by run in `left`. `blocks`
-    are the packed details, and `details` is how many rows have some.
+    without a window prints them; the other rows are packed, and counted in `left`. `blocks` are the
+    packed details, and `details` is how many rows have some.
     """
     rows: list[Record] = [*data.drops, *data.kept[::-1], *data.changes]
-    # The least similar pairs are the ones to look at, those of the opened run before all.
-    order = sorted(
-        range(len(rows)),
-        key=lambda number: (rows[number].run != opened, _near(data, rows[number])),
-    )
+    # The least similar pairs are the ones to look at.
+    order = sorted(range(len(rows)), key=lambda number: _near(data, rows[number]))
     of_kept, of_changes = len(data.drops), len(data.drops) + len(data.kept)
     chosen = [
         *[number for number in order if of_kept <= number < of_changes][:_MOST_KEPT],
@@ -91,7 +87,7 @@ def pack(data: ReportData, opened: int | None) -> dict[str, Any]:
     }
     first["rows"] = [every[number] for number in sorted(order[:MOST_PLAIN])]
     rest = [every[number] for number in sorted(order[MOST_PLAIN:])]
-    first["left"] = Counter(row["run"] for row in rest)
+    first["left"] = len(rest)
     return {
         "first": first,
         "rows": _packed(rest) if rest else "",

@@ -133,12 +133,11 @@ class Finding(NamedTuple):
 def findings(data: ReportData) -> Iterator[Finding]:
     """What was repeated, kept and not compared, the most frequent first in each of these."""
     checked = max(1, int(data.stats.get("checked", 0)))
-    run = "all" if data.run is None else str(data.run)
 
     def found(
         outcome: str, what: str, count: int, example: tuple[str, str] | None = None, **more: str
     ) -> Finding:
-        filters = urlencode({"run": run, **more}, quote_via=quote) if more else ""
+        filters = urlencode(more, quote_via=quote)
         share = min(1, count / checked)
         shown = f"{share:.1%}" if share >= 0.001 else "<0.1%"
         return Finding(outcome, what, count, shown, filters, example)

@@ -41,10 +41,10 @@ def test_what_is_said_of_a_pair(visits: list[list[tuple[str, str | None, int, st
                 for page, own, seed, price in visit:
                     store(index, prose(seed), page, {"price": price}, key=own or page)
         report = read_report(choose_namespace(database, None), Rule())
-        for row in pack(report, None)["first"]["rows"]:
+        for row in pack(report)["first"]["rows"]:
             if row["how"] and not row["change"]:
                 check(row["how"], row["url"], row["original"]["url"])
-        for one in (one for view in report.views() for one in findings(view)):
+        for one in findings(report):
             if one.outcome == "repeated":
                 assert one.example is not None
                 check(one.what, *one.example)

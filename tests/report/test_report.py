@@ -27,9 +27,9 @@ from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.record import Record
+from scrapy_simhash.history.sql import Selection
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import LeftOut
 from scrapy_simhash.report import data, packing
 from scrapy_simhash.report.causes import how, steps
@@ -171,17 +171,6 @@ def test_nothing_in_the_file_is_loaded_or_run(hostile):
     assert "<img" not in text
     assert not set("\x1b\u202e\u2066\x00") & set(text)
     assert "window.harmed=1</script>" not in text
-
-
-def test_a_run_that_is_not_there_leaves_the_old_file(address, tmp_path):
-    with Index(address) as index:
-        index.confirm(index.claim(prose(1), key="1"))
-    path = written(address, tmp_path)
-    before = path.read_bytes()
-    with pytest.raises(LookupError, match="99"):
-        written(address, tmp_path, run=99)
-    assert path.read_bytes() == before
-    assert not list(tmp_path.glob("*.new"))
 
 
 def test_the_limits_of_the_file_are_shown(address, tmp_path, monkeypatch):
@@ -494,7 +483,7 @@ async def test_what_changed_since_the_crawl_before(address, tmp_path):
         pages.update(second)
         del pages["/3"]
         await crawl(PricedSpider, settings, urls)
-    path = written(address, tmp_path)
+    path = written(address, tmp_path, selection=Selection([2]))
     rows = [row for row in rows_of(path) if row["change"]]
     assert sorted((row["status"], row["url"].rpartition("/")[2]) for row in rows) == [
         ("changed", "1"),
@@ -522,8 +511,6 @@ async def test_what_changed_since_the_crawl_before(address, tmp_path):
         assert page.locator("#body .wide-cell table del").count() == 0
         assert page.locator(".texts h3").first.inner_text().startswith("Before: ")
         assert page.locator(".texts ins").first.inner_text() == "other0 "
-        page.select_option("#run", "all")
-        expect(page.locator("#shown")).to_have_text("4 rows")
 
     visit(path, steps)
 
@@ -550,7 +537,7 @@ def test_hostile_text_is_inert(hostile):
         page.evaluate("location.hash = '#</script><img src=x onerror=window.harmed=1>'")
         assert page.evaluate("window.harmed") is None
         harmful = "q=<img src=x onerror=window.harmed=1>&sort=constructor&page=-1e9&open=__proto__"
-        page.evaluate("(given) => { location.hash = `#${given}&run=<b>`; }", harmful)
+        page.evaluate("(given) => { location.hash = `#${given}`; }", harmful)
         expect(page.locator("#shown")).to_have_text(f"2 of {count} rows")
         page.click("#all")
         expect(page.locator("#shown")).to_have_text(f"{count} rows")
@@ -608,7 +595,6 @@ def crawled(address, tmp_path):
 def test_rows_can_be_filtered(crawled):
     def steps(page):
         status = page.locator("#shown")
-        page.select_option("#run", "all")
         expect(status).to_have_text("3 rows")
         for id_, label, count in (
             ("#status", "kept (1)", 1),
@@ -639,7 +625,7 @@ def test_rows_can_be_filtered(crawled):
 @in_browser
 def test_a_row_shows_its_fields_beside_the_stored_ones_and_how_to_restore_it(crawled):
     def steps(page):
-        page.evaluate("location.hash = '#run=all&q=b.test'")
+        page.evaluate("location.hash = '#q=b.test'")
         expect(page.locator("#body > tr")).to_have_count(1)
         assert page.locator("#body .title").all_inner_texts() == [FIELDS["title"]]
         assert page.inner_text("#body .values").split("\n") == [
@@ -677,30 +663,15 @@ def test_a_fact_of_the_page_is_named_as_such_with_both_values(address, tmp_path)
     assert row["fields"] == [["price of the page", "4 EUR", "5 EUR"]]
 
 
-def test_the_report_of_a_run_opens_with_it(crawled, address, tmp_path):
-    first, second = (int(row["run"]) for row in rows_of(crawled)[:2])
-    assert first < second
-    for run, shown in ((None, second), (first, first)):
-        page = Elements(written(address, tmp_path, similarity=0.9, run=run))
-        views = [given["data-run"] for tag, given in page.found if "data-run" in given]
-        assert views[0] == str(shown)
-
-
-def test_the_report_opens_with_the_largest_run_of_the_last_crawl(address, tmp_path):
-    """Three spiders that were open together, after a larger crawl."""
-    database = Database(address)
-    with Index(database) as index:
-        meet(index, [(f"http://a.test/{number}", number) for number in range(9)])
-    runs = [Run.open(database, spider=spider) for spider in ("small", "large", "last")]
-    for run, count in zip(runs, (1, 3, 2), strict=True):
-        pages = [(f"http://{run.id}.test/{number}", 50 + number) for number in range(count)]
-        meet(Index(database, run=run), pages)
-    for run in runs:
-        run.close(settled=True, reason="finished")
-    database.close()
-    page = Elements(written(address, tmp_path, similarity=0.9))
-    views = [given["data-run"] for tag, given in page.found if "data-run" in given]
-    assert views[0] == str(runs[1].id)
+def test_the_report_of_a_run_has_what_it_met(crawled, address, tmp_path):
+    every = rows_of(crawled)
+    for run in {row["run"] for row in every}:
+        path = written(address, tmp_path, similarity=0.9, selection=Selection([run]))
+        urls = [row["url"] for row in rows_of(path)]
+        assert urls == [row["url"] for row in every if row["run"] == run]
+        text = path.read_text("utf-8")
+        assert "1 duplicate dropped" in text
+        assert re.findall(r"^Run (\d+) of", text, re.MULTILINE) == [str(run)]
 
 
 @pytest.fixture
@@ -883,21 +854,6 @@ def test_a_print_says_how_many_rows_it_has(many, tmp_path):
 
 
 @in_browser
-def test_the_contents_lead_to_what_is_there(crawled):
-    """The newest run has but an equal copy, of which there is nothing to draw."""
-
-    def steps(page):
-        links = page.locator("#contents a:visible")
-        of_run = links.all_inner_texts()
-        page.select_option("#run", "all")
-        return of_run, links.all_inner_texts()
-
-    of_run, of_all = visit(crawled, steps)
-    assert of_run == ["Items", "Runs", "The index"]
-    assert of_all == ["Items", "Similarity and groups", "Runs", "The index"]
-
-
-@in_browser
 def test_each_control_has_a_name_and_headings_follow_each_other(crawled):
     def steps(page):
         page.click("#body button")
@@ -923,10 +879,9 @@ def test_each_control_has_a_name_and_headings_follow_each_other(crawled):
 
 def test_the_first_screen_has_the_result_and_what_was_found(crawled):
     text = " ".join(crawled.read_text("utf-8").split())
-    assert "1 duplicate dropped." in text
     assert "2 duplicates dropped." in text
     assert "The original of each was stored" in text
     on_b, on_c = (f"same path, on <code>a.test</code> and <code>{one}.test</code>" for one in "bc")
     price = ("kept", "<code>price</code> differs", "1")
     newer, older = ("repeated", on_c, "1"), ("repeated", on_b, "1")
-    assert findings_in(text) == [newer, older, price, older, newer, price]
+    assert findings_in(text) == [older, newer, price]

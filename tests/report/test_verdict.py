@@ -104,7 +104,7 @@ def test_what_was_kept_and_not_compared_is_found():
     )
     fields = {"page:value.Colour": ("red", "blue"), "price": ("1", "2")}
     change = Record("changed", "http://a.test/", similarity=0.0, noted=fields)
-    given.run, given.kept, given.changes = 7, [], [change]
+    given.kept, given.changes = [], [change]
     found = [(one.outcome, one.what, one.items, one.share) for one in findings(given)]
     assert found == [
         ("kept", "`price` differs", 4, "0.2%"),

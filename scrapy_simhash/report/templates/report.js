@@ -52,11 +52,9 @@
   const similarity = (row) =>
     row.similarity === null ? "" : `${row.about}${(Math.floor(row.similarity * 100 + 1e-6) / 100).toFixed(2)}`;
 
-  // The state is the fragment of the address: run, filters, order, page and the opened row
+  // The state is the fragment of the address: filters, order, page and the opened row
 
-  const picker = byId("run");
   let state = new URLSearchParams();
-  const run = () => (picker ? (state.get("run") ?? picker.options[0].value) : "all");
   const remember = (name, value) => {
     if (value === "" || value === null) state.delete(name);
     else state.set(name, value);
@@ -230,21 +228,14 @@
     const headers = [...byId("table").querySelectorAll("th[data-column]")];
     const inputs = [...byId("filters").querySelectorAll("input, select")];
     const get = (name) => state.get(name) ?? "";
-    // Rows that are not unpacked yet.
-    const left = () => {
-      const counts = Object.entries(first.left).filter(([one]) => run() === "all" || run() === one);
-      return counts.reduce((sum, [, count]) => sum + count, 0);
-    };
     let { rows } = first;
-    let mine = rows;
     let found = rows;
 
-    // The choices of a filter, of the rows of the run.
+    // The choices of a filter.
     const fill = () => {
-      mine = run() === "all" ? rows : rows.filter((row) => String(row.run) === run());
       for (const [id, of] of Object.entries(choices)) {
         const counts = new Map();
-        for (const row of mine) for (const one of of(row)) counts.set(one, (counts.get(one) ?? 0) + 1);
+        for (const row of rows) for (const one of of(row)) counts.set(one, (counts.get(one) ?? 0) + 1);
         const ordered = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 500);
         const label = (value) => value.replaceAll("`", "");
         const option = ([value, count]) => make("option", `${label(value)} (${number(count)})`, { value });
@@ -252,7 +243,6 @@
         byId(id).parentElement.hidden = counts.size < (id === "field" ? 1 : 2);
       }
       for (const input of inputs) input.value = get(input.id);
-      byId("items").parentElement.hidden = mine.length === 0;
     };
 
     const choose = () => {
@@ -263,7 +253,7 @@
       const wanted = Object.entries(choices)
         .filter(([id]) => get(id))
         .map(([id, of]) => [get(id), of]);
-      found = mine.filter(
+      found = rows.filter(
         (row) =>
           (!group || (row.original.item === group && !row.change)) &&
           (row.similarity ?? 0) >= least &&
@@ -288,8 +278,8 @@
       await compared(row, cell, namesOf(row));
       if (command && row.restorable) cell.append(restore(row));
       if (row.change) return;
-      const group = mine.filter((one) => one.original.item === row.original.item && !one.change).length;
-      const all = () => go(`#run=${run()}&group=${row.original.item}`);
+      const group = rows.filter((one) => one.original.item === row.original.item && !one.change).length;
+      const all = () => go(`#group=${row.original.item}`);
       if (group > 1) cell.append(button(`Show all ${number(group)} similar to it`, all));
     };
     const toggle = async (opener, row, line) => {
@@ -332,12 +322,12 @@
         if (opener) open(opener, found[opened], line);
       }
       byId("place").textContent = found.length ? `${number(start + 1)} to ${number(start + part.length)}` : "";
-      const total = mine.length + left();
+      const total = rows.length + first.left;
       const all = `${number(total)} row${total === 1 ? "" : "s"}`;
       const group = get("group") && found.length ? `, similar to ${found[0].original.url}` : "";
       const some = `${number(found.length)} of ${all}${group}`;
-      const printed = shown > SIZE && part.length < found.length + left() ? `, of which ${number(part.length)} are printed` : "";
-      byId("shown").textContent = `${found.length === mine.length ? all : some}${printed}`;
+      const printed = shown > SIZE && part.length < found.length + first.left ? `, of which ${number(part.length)} are printed` : "";
+      byId("shown").textContent = `${found.length === rows.length ? all : some}${printed}`;
       byId("back").disabled = page === 0;
       byId("next").disabled = page === last;
     };
@@ -396,19 +386,11 @@
 
   const load = () => {
     if (location.hash === "" || location.hash.includes("=")) state = new URLSearchParams(location.hash.slice(1));
-    if (picker) {
-      if (![...picker.options].some((option) => option.value === run())) state.delete("run");
-      picker.value = run();
-      for (const view of document.querySelectorAll("[data-run]")) view.hidden = view.dataset.run !== run();
-    }
     table?.load();
-    for (const one of document.querySelectorAll("#contents a"))
-      one.parentElement.hidden = byId(one.hash.slice(1)).offsetHeight === 0;
   };
   const go = (fragment) => {
     history.pushState(null, "", fragment);
     load();
-    if (!fragment.includes("&")) return scrollTo(0, 0);
     byId("items").scrollIntoView();
     byId("items").focus();
   };
@@ -419,16 +401,12 @@
     });
   for (const one of document.querySelectorAll("rect[data-rows]"))
     one.addEventListener("click", () => go(one.dataset.rows));
-  picker?.addEventListener("change", () => {
-    history.pushState(null, "", `#run=${picker.value}`);
-    load();
-  });
   addEventListener("popstate", load);
   if (NARROW.matches) for (const one of document.querySelectorAll("details.filters")) one.open = false;
   load();
   if (byId("rows"))
     unpack("rows").then((rest) => {
-      first.left = {};
+      first.left = 0;
       table.add(rest);
       load();
     });
