@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -90,33 +90,19 @@ class Project:
             yield choose_namespace(database, self.name)
 
     @contextmanager
-    def namespaces_of(self, runs: Sequence[int]) -> Iterator[list[NamespaceRow]]:
-        """The chosen namespace; else the only one, or those of runs, by default the newest.
+    def selections(self, options: Namespace) -> Iterator[list[tuple[NamespaceRow, Selection]]]:
+        """The namespaces, each with what is :func:`selected` of it.
 
-        Raises NotFound if a run has none of these.
+        Without a name these are the only one, or those of the chosen runs or of the newest.
         """
         from scrapy_simhash.history import namespaces  # noqa: PLC0415
 
         with self.database() as database:
-            known = namespaces.read_namespaces(database, self.name)
-            if not runs and len(known) < 2:
-                yield [namespaces.choose_namespace(database, self.name)]
-                return
-            wanted: Sequence[int | None] = runs or [None]
-            found = [namespaces.find_run(database, self.name, run) for run in wanted]
-            used = {one.id: one for _, of_run in found for one in of_run}
-            if self.name is None and len(known) > 1:
-                named = ", ".join(repr(one.name) for one in used.values())
-                numbers = ", ".join(str(number) for number, _ in found)
-                what = plural(len(used), "Namespace")
-                print(f"{what} {named} of {plural(len(found), 'run')} {numbers}", file=sys.stderr)
-            yield [*used.values()]
-
-    @contextmanager
-    def selections(self, options: Namespace) -> Iterator[list[tuple[NamespaceRow, Selection]]]:
-        """The namespaces, each with what is :func:`selected` of it."""
-        with self.namespaces_of(options.runs) as namespaces:
-            yield [(one, selected(one, options)) for one in namespaces]
+            found = namespaces.namespaces_of(database, self.name, options.runs)
+            if self.name is None and len(namespaces.read_namespaces(database)) > 1:
+                names = ", ".join(repr(one.name) for one in found)
+                print(f"{plural(len(found), 'Namespace')} {names}", file=sys.stderr)
+            yield [(one, selected(one, options)) for one in found]
 
 
 def selected(namespace: NamespaceRow, options: Namespace) -> Selection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Row, and_, case, exists, func, select
@@ -105,27 +106,23 @@ def choose_namespace(database: Database, name: str | None) -> NamespaceRow:
     return found[0]
 
 
-def find_run(
-    database: Database, name: str | None, run: int | None
-) -> tuple[int, list[NamespaceRow]]:
-    """A run, by default the newest, and the namespaces with items of it; or only the named one."""
-    here = {namespace.id: namespace for namespace in read_namespaces(database, name)}
-    runs = schema.runs.c
-    is_here = exists().where(sql.drops.run == runs.id, sql.drops.namespace.in_(here))
-    newest = select(runs.id).where(is_here).order_by(runs.id.desc()).limit(1)
-    if run is not None:
-        newest = newest.where(runs.id == run)
-    if not (rows := sql.read(database, newest)):
-        which = "no run" if run is None else f"no run {run}"
+def namespaces_of(database: Database, name: str | None, runs: Sequence[int]) -> list[NamespaceRow]:
+    """The namespaces with items of some runs, by default of the newest; or only the named one."""
+    known = read_namespaces(database, name)
+    if not runs and len(known) < 2:
+        return [choose_namespace(database, name)]
+    numbers, columns = [one.id for one in known], schema.runs.c
+    is_here = exists().where(sql.drops.run == columns.id, sql.drops.namespace.in_(numbers))
+    newest = select(columns.id).where(is_here).order_by(columns.id.desc()).limit(1)
+    is_met = sql.drops.run.in_(runs) if runs else sql.drops.run == newest.scalar_subquery()
+    met = select(sql.drops.run, sql.drops.namespace).where(is_met).distinct()
+    found = sql.read(database, met.where(sql.drops.namespace.in_(numbers)))
+    missing = [f"run {run}" for run in runs if run not in {row.run for row in found}]
+    if missing or not found:
         where = f" in the namespace {name!r}" if name else ""
-        if name and run:
-            _, others = find_run(database, None, run)
-            where += f"; that run used {', '.join(repr(one.name) for one in others)}"
-        raise NotFound(f"{database} has {which} with items{where}")
-    number = int(rows[0].id)
-    places = select(sql.drops.namespace).where(sql.drops.run == number).distinct()
-    used = {row.namespace for row in sql.read(database, places)}
-    return number, [here[one] for one in sorted(used & here.keys())]
+        raise NotFound(f"{database} has no {', '.join(missing) or 'run'} with items{where}")
+    used = {row.namespace for row in found}
+    return [one for one in known if one.id in used]
 
 
 def read_runs(namespace: NamespaceRow, selection: Selection = EVERYTHING) -> list[RunRow]:
