@@ -102,7 +102,8 @@ that is similar to one that went at the same crawl, such as an ad that is posted
 former URL and the values that differ beside it.
 """,
     "stats": """\
-It shows the namespaces, and what the last runs of the newest one checked, kept and dropped.
+It shows all namespaces, and what the last runs of the newest one, or of the named one, checked,
+kept and dropped. `--json` has everything, also the scheme of each namespace.
 """,
     "compare": """\
     scrapy simhash compare may.html june.html

@@ -7,7 +7,6 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
 
 from rich.filesize import decimal
 
@@ -22,11 +21,10 @@ from scrapy_simhash.db.pages import delete_file, delete_pages, file_size
 from scrapy_simhash.db.transactions import drop_tables
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable
 from scrapy_simhash.history.namespaces import RunRow, read_namespaces, read_runs
-from scrapy_simhash.history.sql import NamespaceRow
 from scrapy_simhash.index.upkeep import claims_at, expire, forget_claims, reset_namespace
 from scrapy_simhash.visible import format_time, plural, shortened
 
-# Namespaces, and runs of the newest one, that are shown without --details.
+# Runs that are shown if none are chosen.
 _NEWEST = 10
 
 
@@ -54,8 +52,6 @@ def _describe_database(project: Project) -> str:
 def add_stats(parser: ArgumentParser) -> None:
     """Add the options of ``stats``."""
     add_shared(parser, "database", "json", "time", default="all runs")
-    help_ = "show all namespaces with all of their runs, their scheme and their sizes"
-    add_flag(parser, "--details", help_)
 
 
 def run_stats(project: Project, options: Namespace) -> None:
@@ -81,32 +77,26 @@ def run_stats(project: Project, options: Namespace) -> None:
     if pages.pages:
         print(f"Stored pages (SIMHASH_REVISIT): {pages.pages:,}, {decimal(pages.bytes)}")
     found.sort(key=lambda one: (-max((run.id for run in one[1]), default=0), one[0].name))
-    if options.details:
-        for one, runs in found:
-            _print_details(one)
-            _print_runs(runs, f"Runs of {shortened(one.name)}")
-        return
-    rows = [
-        (shortened(one.name, 60), one.size, len(runs), *(_row(runs[0])[:2] if runs else "--"))
-        for one, runs in found[:_NEWEST]
-    ]
-    print_table(("namespace", "stored items", "runs", "last run", "started (UTC)"), rows)
+    print_table(
+        ("namespace", "stored items", "texts", "to restore", "runs", "last run (UTC)"),
+        [
+            (
+                shortened(one.name, 60),
+                one.size,
+                decimal(one.text_bytes),
+                decimal(one.item_bytes),
+                len(runs),
+                format_time(runs[0].opened if runs else None)[:16],
+            )
+            for one, runs in found
+        ],
+    )
     for one, runs in found[:1]:
-        _print_runs(runs[:_NEWEST], f"The last runs of {shortened(one.name)}")
-    if len(found) > _NEWEST or any(len(runs) > _NEWEST for _, runs in found):
-        print("More namespaces and runs: --details")
-
-
-def _print_details(one: NamespaceRow) -> None:
-    facts = {
-        "stored items": f"{one.size:,}",
-        "scheme": one.scheme,
-        "keys": one.plan,
-        "stored texts": decimal(one.text_bytes),
-        "items to restore": decimal(one.item_bytes),
-        "since (UTC)": format_time(one.created),
-    }
-    print_facts(facts, f"Namespace {shortened(one.name)}")
+        is_chosen = options.runs or options.since is not None
+        shown_runs = runs if is_chosen else runs[:_NEWEST]
+        _print_runs(shown_runs, f"Runs of {shortened(one.name)}")
+        if len(shown_runs) < len(runs):
+            print("Older runs: --since, with a run or a time")
 
 
 def _print_runs(runs: Sequence[RunRow], title: str) -> None:
@@ -139,7 +129,7 @@ def _ending(run: RunRow) -> str:
 
 def add_prune(parser: ArgumentParser) -> None:
     """Add the options of ``prune``."""
-    add_shared(parser, "database", "json")
+    add_shared(parser, "database")
     parser.add_argument(
         "--older-than", type=positive, metavar="DAYS", help="instead of SIMHASH_EXPIRE"
     )
@@ -156,17 +146,15 @@ def run_prune(project: Project, options: Namespace) -> None:
         count, drops = expire(index, before)
         delete_pages(project.pages, before)
         left = len(index)
-    _print(
-        options,
-        {"namespace": namespace.name, "deleted": count, "duplicates": drops, "left": left},
+    print(
         f"{count:,} stored {plural(count, 'item')} and {drops:,} {plural(drops, 'duplicate')} "
-        f"deleted, {left:,} stored {plural(left, 'item')} left",
+        f"deleted, {left:,} stored {plural(left, 'item')} left"
     )
 
 
 def add_reset(parser: ArgumentParser) -> None:
     """Add the options of ``reset``."""
-    add_shared(parser, "database", "json")
+    add_shared(parser, "database")
     parser.add_argument(
         "--url",
         metavar="PATTERN",
@@ -185,16 +173,15 @@ def run_reset(project: Project, options: Namespace) -> None:
         _confirm(options, f"Delete everything in {shown_url(project.database_url)}?")
         drop_tables(project.database_url, project.settings.engine_options)
         delete_file(project.pages)
-        name, size, done = None, None, "Everything was deleted"
-    else:
-        with project.namespace() as namespace:
-            name, size = namespace.name, namespace.size
-            items = f"{size:,} stored {plural(size, 'item')}"
-            _confirm(options, f"Delete {items} of {shortened(name)} in {namespace.database}?")
-            with working("Deleting"):
-                reset_namespace(namespace.database, name)
-        done = f"{items} deleted"
-    _print(options, {"namespace": name, "deleted": size}, done)
+        print("Everything was deleted")
+        return
+    with project.namespace() as namespace:
+        items = f"{namespace.size:,} stored {plural(namespace.size, 'item')}"
+        where = f"{shortened(namespace.name)} in {namespace.database}"
+        _confirm(options, f"Delete {items} of {where}?")
+        with working("Deleting"):
+            reset_namespace(namespace.database, namespace.name)
+    print(f"{items} deleted")
 
 
 def _forget(project: Project, options: Namespace) -> None:
@@ -212,14 +199,7 @@ def _forget(project: Project, options: Namespace) -> None:
             _confirm(options, f"Forget {found} of {shortened(namespace.name)}?")
             with working("Deleting"):
                 forget_claims(index, claims)
-    _print(options, {"namespace": namespace.name, "items": len(claims)}, f"{found} forgotten")
-
-
-def _print(options: Namespace, figures: dict[str, Any], line: str) -> None:
-    if options.json:
-        print_json(figures)
-    else:
-        print(line)
+    print(f"{found} forgotten")
 
 
 def _confirm(options: Namespace, question: str) -> None:
