@@ -22,9 +22,9 @@ from scrapy_simhash.cli.output import lines_to, print_table, working, write_line
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.cli.records import by_original, by_status, compared_texts
-from scrapy_simhash.history.advice import Pattern, make_rules, read_patterns
 from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.decisions import count_unlisted, read_decisions, with_contents
+from scrapy_simhash.history.patterns import Pattern, make_rules, read_patterns
 from scrapy_simhash.history.record import STATUSES
 from scrapy_simhash.history.sql import NamespaceRow, Selection
 from scrapy_simhash.index.words import STORED
@@ -128,7 +128,7 @@ def run_patterns(project: Project, options: Namespace) -> None:
         namespace, selection = chosen[0]
         found = read_patterns(namespace, selection)
     irrelevant = [one for one in found if one.repeats >= options.least]
-    rules, unruled = make_rules(found, options.least)
+    rules = make_rules(found, options.least)
     if options.rules is not None:
         with lines_to(options.rules) as stream:
             stream.write(json.dumps(rules, indent=2).encode() + b"\n")
@@ -138,17 +138,13 @@ def run_patterns(project: Project, options: Namespace) -> None:
                 "namespace": namespace.name,
                 "irrelevant": [one._asdict() | {"saved": one.repeats} for one in irrelevant],
                 "rules": rules,
-                "without_rule": unruled,
             }
         )
         return
     _print_irrelevant(irrelevant, options.least)
     if options.rules is not None:
-        for part, reason in unruled.items():
-            print(f"No rule for {visible(part)}: {reason}.")
-        print(
-            f"{len(rules)} {plural(len(rules), 'rule')} written to {visible(str(options.rules))}."
-        )
+        what = f"{len(rules)} {plural(len(rules), 'rule')}"
+        print(f"{what} written to {visible(str(options.rules))}.")
 
 
 def _print_irrelevant(found: Sequence[Pattern], least: int) -> None:

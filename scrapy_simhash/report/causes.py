@@ -150,5 +150,5 @@ def _repeating(data: ReportData) -> SettingAdvice:
         "" if data.is_trial else f"scrapy simhash patterns --namespace {name} --rules rules.json",
         f"Up to {saved:,} {plural(saved, 'download')} only repeated pages because of "
         f"{listed}{more}; rules for duplicate-url-discarder avoid them: after a crawl, `scrapy "
-        "simhash patterns --rules FILE` writes them, or says why there is none",
+        "simhash patterns --rules FILE` writes them",
     )

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.advice import Pattern, SettingAdvice, advise, read_patterns
+from scrapy_simhash.history.advice import SettingAdvice, advise
 from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.decisions import count, read_newest
 from scrapy_simhash.history.namespaces import RunRow, read_runs
+from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.record import STATUSES, Record
 from scrapy_simhash.history.sql import EVERYTHING, NamespaceRow, Selection
 from scrapy_simhash.index.rule import Rule
@@ -107,7 +108,7 @@ def read_report(
         changes += islice(read_changes(namespace, selection, STATUSES[:1]), _MOST_NEW)
     # What a page has shown in another run tells nothing of its URL.
     newest = Selection([row.id for row in runs[:1]])
-    patterns = read_patterns(namespace, newest, limit=MOST_ROWS)
+    patterns = read_patterns(namespace, newest)
     return ReportData(
         namespace,
         selection,

@@ -99,7 +99,6 @@ def _render(data: ReportData) -> str:
         histogram=_histogram(data),
         groups=[(original, count) for original, count in groups.most_common(TOP) if count > 1],
         written=datetime.now(UTC).timestamp(),
-        top=TOP,
         least=LEAST,
         total=data.counts.total(),
         longest=LONGEST,

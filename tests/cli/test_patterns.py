@@ -95,7 +95,7 @@ def test_no_rule_for_a_place_that_another_one_contradicts_whom_rules_do_not_tell
     assert "www.a.test/p/" not in str(json.loads(out)["rules"])
 
 
-def test_each_part_without_a_rule_has_a_reason(call, tmp_path):
+def test_what_no_rule_can_tell_has_none(call, tmp_path):
     path, rules = tmp_path / "seen.db", tmp_path / "rules.json"
     pages = [(f"http://a.test/list/{n}?page={p}", n) for n in range(3) for p in range(9)]
     pages += [(f"http://a.test/events/2031/{month}", "events") for month in range(1, 26)]
@@ -108,14 +108,7 @@ def test_each_part_without_a_rule_has_a_reason(call, tmp_path):
     with Index(f"sqlite:///{path}", namespace="n") as index:
         meet(index, pages)
     out = call("patterns", "--database", path, "--rules", rules)[1]
-    assert out.splitlines()[-6:] == [
-        "No rule for a.test/events/*: no rule tells dates and facets in paths from folders.",
-        "No rule for a.test/list/?page: it was seen on 3 different pages, and a rule needs 20.",
-        "No rule for a.test/x|y/?sid: its folder has a character that rules take for a wildcard.",
-        "No rule for b.test/*.html?sid: it leads to different pages where the rule would apply.",
-        "No rule for c.test/i/?sid: 1 of 30 different pages change with it.",
-        f"0 rules written to {rules}.",
-    ]
+    assert out.splitlines()[-1] == f"0 rules written to {rules}."
 
 
 @pytest.mark.usefixtures("no_list")

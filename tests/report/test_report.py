@@ -242,22 +242,6 @@ def test_items_kept_although_their_text_is_similar_are_listed_with_the_reason(ad
     assert [row["fields"][0][0] for row in rows].count("price") == 18
 
 
-@pytest.fixture
-def repeating(address, tmp_path):
-    """Twenty irrelevant parameters, one repeated less often than the other; an id; a calendar."""
-    pages = [
-        (f"http://{'long-' * place}a.test/p/1?sid{place}={session}", place)
-        for place in range(20)
-        for session in range(42 - place)
-    ]
-    pages += [(f"http://a.test/q/?id={number}", f"q {number}") for number in range(30)]
-    pages += [(f"http://b.test/events/2031/{month}", f"q {month % 2}") for month in range(1, 26)]
-    pages += [(f"http://a.test/few/?sid={session}", "few") for session in range(20)]
-    with Index(address) as index:
-        meet(index, pages)
-    return written(address, tmp_path, similarity=0.9)
-
-
 def findings_in(text):
     """The outcome, the kind and the number of items of each finding."""
     found = re.findall(r"<tr><td>([^<]*)</td><th[^>]*><bdi>(.*?)</bdi></th><td>([^<]*)</td>", text)
@@ -270,22 +254,6 @@ def cells(text, heading, level=3):
     body = table.split("<tbody>")[1].split("</tbody>")[0]
     rows = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
     return [re.findall(r"<t[hd][^>]*>(?:<[^>]+>)*([^<]*)<", row) for row in rows]
-
-
-def test_urls_that_only_repeat_are_listed(repeating):
-    text = repeating.read_text("utf-8")
-    rows = cells(text, "URLs that only repeat", 2)
-    assert len(rows) == 15
-    assert rows[0][:4] == ["a.test/p/?sid0", "42", "41", "1"]
-    assert rows[0][4].startswith("http://a.test/p/1?sid0=")
-    assert rows[14][:4] == ["long-" * 14 + "a.test/p/?sid14", "28", "27", "1"]
-    assert "20 parts in all." in text
-    spared = sum(41 - place for place in range(20))
-    assert f"Without these parts, up to {spared:,} downloads would have been saved." in text
-    # These are duplicates of different items.
-    assert "b.test/events/*" not in text
-    assert "?id" not in text.replace("?id=", "")
-    assert "few" not in text.split('id="parts"')[1].split("</section>")[0]
 
 
 def test_hostile_urls_that_repeat_are_text(address, tmp_path):
