@@ -416,7 +416,7 @@ def decide_sketches(count: int) -> None:
     """Measure decisions only, on artificial sketches; a tenth are copies of an earlier one."""
     plan = Plan.make(Rule(similarity=SIMILARITY), bytes(16))
     random_ = np.random.default_rng(7)
-    rows = np.zeros(count, row_type(plan.width, 0))
+    rows = np.zeros(count, row_type(plan))
     drawn = random_.bytes(plan.width * count)
     rows["fingerprint"] = np.frombuffer(drawn, rows.dtype["fingerprint"])
     keys = random_.integers(-(2**31), 2**31, (count, plan.keys.slots + 1), np.int32)
@@ -429,7 +429,6 @@ def decide_sketches(count: int) -> None:
         column[copies] = column[of]
     rows["shingles"], rows["hashes"] = 16 * np.arange(count), 16
     rows["size"], rows["compared_by"] = 100, ComparedBy.TEXT
-    rows["facts"] = rows["page_sketch"] = -1
     sketches = Sketches(rows, keys, shingles.tobytes(), b"", {})
     before = psutil.Process().memory_info().rss
     began, computed = time.monotonic(), time.process_time()

@@ -29,8 +29,7 @@ from pyspark.sql import functions as f
 
 from scrapy_simhash.corpus.candidates import FEW
 from scrapy_simhash.corpus.greedy import decide_corpus
-from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.quality import Criterion, criteria_of
+from scrapy_simhash.corpus.plan import Plan, criteria_of
 from scrapy_simhash.corpus.sketches import Sketches, make_part
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
@@ -103,12 +102,13 @@ def deduplicate(
     """
     _check_columns(df, order, fields)
     rule = Rule(similarity=similarity, scheme=load_scheme(scheme, scheme_options), facts=facts)
-    plan = Plan.make(rule, secret_of(secret or token_hex()), candidates="bands")
+    criteria = criteria_of(prefer.split(",")) if prefer else ()
+    secret_ = secret_of(secret or token_hex())
+    plan = Plan.make(rule, secret_, candidates="bands", prefer=criteria)
     compared = ComparedFields(fields, ignore, key)
     reader = ItemReader(plan.scheme, plan.secret, compared, min_features, max_text)
-    criteria = criteria_of(prefer.split(",")) if prefer else ()
     sketches = df.mapInArrow(partial(_sketched, plan, reader, order, url), _SKETCH)
-    return _joined(df, _decisions(sketches.persist(), plan, criteria, order), order)
+    return _joined(df, _decisions(sketches.persist(), plan, order), order)
 
 
 def _check_columns(df: Any, order: str, fields: Sequence[str] | None) -> None:
@@ -121,7 +121,7 @@ def _check_columns(df: Any, order: str, fields: Sequence[str] | None) -> None:
         raise ValueError(f"column {taken[0]!r} already exists: rename it")
 
 
-def _decisions(sketches: Any, plan: Plan, criteria: Sequence[Criterion], order: str) -> Any:
+def _decisions(sketches: Any, plan: Plan, order: str) -> Any:
     """The decisions, made now, while the sketches are kept, and removed with the result."""
     try:
         rows, distinct = sketches.agg(f.count("*"), f.countDistinct("number")).first()
@@ -134,7 +134,7 @@ def _decisions(sketches: Any, plan: Plan, criteria: Sequence[Criterion], order: 
             sketches.join(_linked(sketches, plan), "number")
             .groupBy("bucket")
             # Spark inspects the function, and accepts no partial.
-            .applyInArrow(lambda table: _decided(plan, criteria, table), _DECIDED)
+            .applyInArrow(lambda table: _decided(plan, table), _DECIDED)
             .localCheckpoint()
         )
     finally:
@@ -233,13 +233,13 @@ def _pairs(
             yield {"one": documents[one]["number"], "other": documents[other]["number"]}
 
 
-def _decided(plan: Plan, criteria: Sequence[Criterion], table: Any) -> Any:
+def _decided(plan: Plan, table: Any) -> Any:
     """The decisions on the documents of a bucket: whole components, each as a corpus."""
     table = table.sort_by("number")
     numbers = np.asarray(table["number"])
     # They were pickled by another task of the same job.
     documents = [pickle.loads(packed) for packed in table["document"].to_pylist()]  # noqa: S301
-    sketches = Sketches.of(make_part(documents, plan, criteria))
+    sketches = Sketches.of(make_part(documents, plan))
     made = decide_corpus(sketches, plan, sketches.order())
     has_none = made.matches < 0
     differs = [made.reasons[reason] or None for reason in made.differs]

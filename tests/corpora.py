@@ -52,8 +52,8 @@ def documents_of(plan: Plan, given):
     return [reader.document(item, number) for number, item in enumerate(given)]
 
 
-def sketches_of(documents, plan: Plan, criteria=()) -> Sketches:
-    return Sketches.of(make_part(documents, plan, criteria))
+def sketches_of(documents, plan: Plan) -> Sketches:
+    return Sketches.of(make_part(documents, plan))
 
 
 def feed_of(count: int):

@@ -42,7 +42,7 @@ with tempfile.TemporaryDirectory() as name:
     source.write_text(2 * (json.dumps(item) + chr(10)), "utf-8")
     plan = Plan.make(Rule(), bytes(16))
     reader = ItemReader(plan.scheme, plan.secret, ComparedFields(), 8, 10**6)
-    sketcher = Sketcher([JsonLines(source)], reader, plan, [])
+    sketcher = Sketcher([JsonLines(source)], reader, plan)
     counts = dedupe_corpus(sketcher, Targets(folder / "out.jsonl"))
     assert (counts.read, counts.kept, counts.dropped) == (2, 1, 1)
 """,

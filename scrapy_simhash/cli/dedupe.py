@@ -16,8 +16,7 @@ from scrapy_simhash.cli.arguments import add_shared, checked, positive
 from scrapy_simhash.cli.printing import in_values, print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
-from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.quality import criteria_of
+from scrapy_simhash.corpus.plan import Plan, criteria_of
 from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.crawl.fields import Fields, UnusedFieldCheck
 from scrapy_simhash.crawl.settings import Settings
@@ -277,6 +276,7 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
         secret,
         candidates=settings.candidates,
         expected_size=settings.expected_size,
+        prefer=options.prefer,
     )
     limits = (settings.min_features, settings.max_text)
     reader: ItemReader | PageReader
@@ -285,7 +285,7 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
     else:
         fields = _compared_fields(settings, options)
         reader = ItemReader(plan.scheme, plan.secret, fields, *limits, settings.extractor)
-    return Sketcher(sources, reader, plan, options.prefer)
+    return Sketcher(sources, reader, plan)
 
 
 def _compared_fields(settings: Settings, options: Namespace) -> ComparedFields:

@@ -17,7 +17,7 @@ from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.index.batch import family_keys
-from scrapy_simhash.keys.plan import HOT_KEY
+from scrapy_simhash.keys.plan import HOT_KEY, Blocks
 from scrapy_simhash.simhash.measure import hamming
 
 #: The most documents whose pairs are listed, if they share a key. Hot keys have far more.
@@ -123,6 +123,10 @@ class KeptByKey:
 
     def __init__(self, sketches: Sketches, plan: Plan) -> None:
         self._sketches, self._plan = sketches, plan
+        # For each slot the values to XOR a key with, to get the keys to look up.
+        self._flips = [np.zeros(1, np.int32)] * plan.keys.slots
+        if isinstance(plan.keys, Blocks):
+            self._flips = plan.keys.flips(plan.rule.radius)
         self._kept: dict[tuple[int, int], list[int]] = {}
 
     def keys(self, number: int, shared: Sequence[int]) -> list[tuple[int, int]]:
@@ -139,10 +143,10 @@ class KeptByKey:
 
     def under(self, keys: Iterable[tuple[int, int]]) -> set[int]:
         """Those with a key of a text, or with one that is looked up with it."""
-        slots, flips = self._plan.keys.slots, self._plan.flips
+        slots = self._plan.keys.slots
         text_keys = ((slot, np.int32(key)) for slot, key in keys if slot < slots)
         probes = (
-            (slot, probe) for slot, key in text_keys for probe in (flips[slot] ^ key).tolist()
+            (slot, probe) for slot, key in text_keys for probe in (self._flips[slot] ^ key).tolist()
         )
         return set().union(*(self._kept.get(probe, ()) for probe in probes))
 

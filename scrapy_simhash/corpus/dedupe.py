@@ -156,7 +156,7 @@ def _decided(
         for part in parts:
             store.append(part)
             advance("Sketching", store.count)
-    sketches = store.read(sketcher.plan, len(sketcher.criteria))
+    sketches = store.read(sketcher.plan)
     first = starts[references]
     decisions = decide_corpus(
         sketches,

@@ -1,17 +1,68 @@
-"""How the documents of a corpus are compared: the scheme, the rule and the keys."""
+"""How the documents of a corpus are compared, and which of two copies is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.item.keys import item_url
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.keys.bands import Bands
 from scrapy_simhash.keys.plan import Blocks, choose_keys
 from scrapy_simhash.simhash.scheme import Scheme, keyed
+
+if TYPE_CHECKING:
+    from scrapy_simhash.index.verdict import Document
+
+_LAST = (1 << 62) - 1
+_OWN_SITE = "own-site="
+_NAMES = ("https", "canonical", "longest", "earliest", "shortest-url")
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """What a copy is preferred by: as the user wrote it, and the site that it names, if any.
+
+    It ranks a copy by a number; the next criterion breaks ties.
+    """
+
+    name: str
+    own_site: str = ""
+
+    def rank(self, document: Document) -> int:
+        """A number of 63 bits for a copy, lower is better."""
+        url = item_url(document.key, document.url)
+        match self.name:
+            case "https":
+                return int(not url.lower().startswith("https://"))
+            case "canonical":
+                return int(not document.canonical)
+            case "longest":
+                return -len(document.text or "")
+            case "earliest":
+                return _LAST if document.published is None else document.published
+            case "shortest-url":
+                return len(url) or _LAST
+        return int(not url or site(url) != self.own_site)
+
+
+def criteria_of(names: Iterable[str]) -> tuple[Criterion, ...]:
+    """The criteria of names such as "own-site=news.example", "https", "longest".
+
+    Raises:
+        ValueError: a name is unknown; lists the known ones.
+    """
+    criteria = []
+    for name in map(str.strip, names):
+        own_site = name.removeprefix(_OWN_SITE) if name.startswith(_OWN_SITE) else ""
+        if not own_site and name not in _NAMES:
+            allowed = ", ".join([f"{_OWN_SITE}example.com", *_NAMES])
+            raise ValueError(f"unknown criterion {name!r}; allowed are {allowed}")
+        url = own_site if "://" in own_site else f"http://{own_site}/"
+        criteria.append(Criterion(name, site(url) if own_site else ""))
+    return tuple(criteria)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +74,14 @@ class Plan:
         secret: 16 bytes that all hashes depend on.
         rule: which documents are near-duplicates.
         keys: documents that share one are compared.
-        flips: for each slot the values to XOR a key with, to get the keys to look up.
+        prefer: by which the better copy is chosen, the most important first.
     """
 
     scheme: Scheme
     secret: bytes
     rule: Rule
     keys: Bands | Blocks
-    flips: Sequence[NDArray[np.int32]]
+    prefer: Sequence[Criterion] = ()
 
     @classmethod
     def make(
@@ -40,8 +91,9 @@ class Plan:
         *,
         candidates: str = "auto",
         expected_size: int = 1_000_000,
+        prefer: Sequence[Criterion] = (),
     ) -> Plan:
-        """Make a plan; the arguments are those of an index.
+        """Make a plan; the arguments are those of an index, but for `prefer`.
 
         A corpus has no visits: each document is compared with all others.
 
@@ -52,10 +104,7 @@ class Plan:
         keys = choose_keys(
             rule.scheme, rule.similarity, rule.distance, candidates, expected_size=expected_size
         )
-        flips: Sequence[NDArray[np.int32]] = [np.zeros(1, np.int32)] * keys.slots
-        if isinstance(keys, Blocks):
-            flips = keys.flips(rule.radius)
-        return cls(keyed(rule.scheme, secret), secret, rule, keys, flips)
+        return cls(keyed(rule.scheme, secret), secret, rule, keys, prefer)
 
     @property
     def width(self) -> int:

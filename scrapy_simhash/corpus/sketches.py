@@ -6,6 +6,7 @@ of all this, are read when they are needed; everything else is mapped into memor
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from mmap import ACCESS_READ, mmap
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 
 from scrapy_simhash import native
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.quality import Criterion
 from scrapy_simhash.db.values import ComparedBy, State, storable
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.tokens import fold_table
@@ -44,29 +44,27 @@ _CACHED_TEXTS = 64
 _NO_SHINGLES = np.empty(0, np.uint64)
 
 
-def row_type(width: int, criteria: int) -> np.dtype[np.void]:
+def row_type(plan: Plan) -> np.dtype[np.void]:
     """What is stored of each document beside its keys.
 
     `shingles` is the place of its shingles among those of all documents, `hashes` their number.
-    `details` is the place, in bytes, of its text in UTF-8, facts, page sketch and URL among those
-    of all documents; `length`, `facts`, `page_sketch` and `url` are their lengths, -1 for None.
+    `details` is the place, in bytes, of its text in UTF-8 among the details of all documents, and
+    `length` the size of that text; behind it, in `rest` bytes, are URL, facts and page sketch.
     `is_text` is True where nothing but the texts can keep two documents apart.
     """
     return np.dtype(
         [
-            ("fingerprint", f"V{width}"),
+            ("fingerprint", f"V{plan.width}"),
             ("digest", f"V{_DIGEST}"),
             ("identity", np.int64),
             ("listing", np.int64),
             ("shingles", np.int64),
             ("details", np.int64),
-            ("rank", np.int64, (criteria,)),
+            ("rank", np.int64, (len(plan.prefer),)),
             ("size", np.int32),
             ("hashes", np.int32),
             ("length", np.int32),
-            ("facts", np.int32),
-            ("page_sketch", np.int32),
-            ("url", np.int32),
+            ("rest", np.int32),
             ("compared_by", np.int8),
             ("has_digest", np.bool_),
             ("is_text", np.bool_),
@@ -82,7 +80,7 @@ class Part(NamedTuple):
         keys: shape (documents, slots + 1), int32: the keys of the text, then that of the item as a
             whole; 0 for a missing one.
         shingles: of all documents, concatenated.
-        details: text, facts, page sketch and URL of all documents, concatenated.
+        details: of all documents, concatenated.
         names: of facts, by their hashes.
         problems: what is wrong with the first records that can't be read.
     """
@@ -95,16 +93,14 @@ class Part(NamedTuple):
     problems: list[str]
 
 
-def make_part(
-    documents: Sequence[Document | None], plan: Plan, criteria: Sequence[Criterion] = ()
-) -> Part:
+def make_part(documents: Sequence[Document | None], plan: Plan) -> Part:
     """Make the sketches of documents; None stands for one with nothing to compare."""
     slots = plan.keys.slots
     keys = np.zeros((len(documents), slots + 1), np.int32)
     shingles, details = [_NO_SHINGLES], list[bytes]()
     names = dict[int, str]()
-    ranks = (0,) * len(criteria)
-    nothing = bytes(plan.width), bytes(_DIGEST), 0, 0, 0, 0, ranks, 0, 0, 0, -1, -1, 0
+    ranks = (0,) * len(plan.prefer)
+    nothing = bytes(plan.width), bytes(_DIGEST), 0, 0, 0, 0, ranks, 0, 0, 0, 0
     rows: list[tuple[Any, ...]] = [(*nothing, NOTHING, False, False)] * len(documents)
     for number, document in enumerate(documents):
         if document is None:
@@ -120,8 +116,8 @@ def make_part(
         if document.facts is not None:
             facts = document.facts.packed()
             names.update(document.facts.names)
-        blobs = (facts, document.page_sketch, storable(document.url).encode())
-        details += [text, *(blob or b"" for blob in blobs)]
+        rest = marshal.dumps((storable(document.url), facts, document.page_sketch))
+        details += [text, rest]
         digest = digest_of(document)
         rows[number] = (
             (document.sketch.fingerprint or 0).to_bytes(plan.width, "big"),
@@ -129,19 +125,19 @@ def make_part(
             identity_hash(document.key),
             document.listing,
             *(0, 0),
-            tuple(criterion.rank(document) for criterion in criteria),
+            tuple(criterion.rank(document) for criterion in plan.prefer),
             document.sketch.size,
             mine.size,
             len(text),
-            *(-1 if blob is None else len(blob) for blob in blobs),
+            len(rest),
             how_compared(document),
             digest is not None,
             digest is not None and _is_text(document),
         )
-    made = np.array(rows, row_type(plan.width, len(criteria)))
-    sizes = sum(np.maximum(made[name], 0) for name in ("length", "facts", "page_sketch", "url"))
+    made = np.array(rows, row_type(plan))
     # Places in this part.
-    for name, size in {"shingles": made["hashes"], "details": sizes}.items():
+    sizes = {"shingles": made["hashes"], "details": made["length"] + made["rest"]}
+    for name, size in sizes.items():
         made[name] = np.cumsum(size, dtype=np.int64) - size
     return Part(made, keys, np.concatenate(shingles), b"".join(details), names, [])
 
@@ -181,7 +177,7 @@ class SketchStore:
         self.problems += part.problems[: MOST_PROBLEMS - len(self.problems)]
         self.count += len(part.rows)
 
-    def read(self, plan: Plan, criteria: int) -> Sketches:
+    def read(self, plan: Plan) -> Sketches:
         """All sketches; usable until the store is closed."""
 
         def mapped(name: str) -> mmap | bytes:
@@ -191,7 +187,7 @@ class SketchStore:
             return mmap(stream.fileno(), 0, access=ACCESS_READ) if stream.tell() else b""
 
         return Sketches(
-            np.frombuffer(mapped("rows"), row_type(plan.width, criteria)),
+            np.frombuffer(mapped("rows"), row_type(plan)),
             np.frombuffer(mapped("keys"), np.int32).reshape(-1, plan.keys.slots + 1),
             mapped("shingles"),
             mapped("details"),
@@ -299,7 +295,7 @@ class Sketches:
         return changes if is_same else Changes.of(new, old)
 
     def order(self, reference: int = 0) -> NDArray[np.uint32]:
-        """The numbers of the documents, preferred ones first; see `corpus.quality`.
+        """The numbers of the documents, preferred ones first; see `corpus.plan`.
 
         The first document of a group is the one that is kept; the reference comes before all.
         """
@@ -312,7 +308,7 @@ class Sketches:
 
     def url(self, number: int) -> str:
         """The URL of a document."""
-        return self._blobs(self._row(number))[2].decode()
+        return self._rest_of(self._row(number))[0]
 
     def facts(self, row: ClaimRow) -> Facts | None:
         """The facts of a row made by :meth:`row`, with their names."""
@@ -321,12 +317,12 @@ class Sketches:
     def row(self, number: int, place: int) -> ClaimRow:
         """A document, at its place in the order, as a stored row of an index: all are one visit."""
         mine = self._row(number)
-        facts, page_sketch, url = self._blobs(mine)
+        url, facts, page_sketch = self._rest_of(mine)
         same = ("identity", "listing", "compared_by", "fingerprint", "size")
         return ClaimRow(
             id=place,
             state=State.CONFIRMED,
-            url=url.decode(),
+            url=url,
             digest=mine["digest"] if mine["has_digest"] else None,
             facts=facts,
             page_sketch=page_sketch,
@@ -336,13 +332,9 @@ class Sketches:
     def _row(self, number: int) -> dict[str, Any]:
         return dict(zip(self.rows.dtype.names or (), self.rows[number].item(), strict=True))
 
-    def _blobs(self, mine: dict[str, Any]) -> tuple[bytes | None, bytes | None, bytes]:
-        """Facts, page sketch and URL."""
-        first = mine["details"] + mine["length"]
-        second = first + max(mine["facts"], 0)
-        third = second + max(mine["page_sketch"], 0)
-        return (
-            None if mine["facts"] < 0 else self._details[first:second],
-            None if mine["page_sketch"] < 0 else self._details[second:third],
-            self._details[third : third + mine["url"]],
-        )
+    def _rest_of(self, mine: dict[str, Any]) -> tuple[str, bytes | None, bytes | None]:
+        """URL, facts and page sketch; nothing where there is no document."""
+        start = mine["details"] + mine["length"]
+        packed = self._details[start : start + mine["rest"]]
+        # This process, or one that it has started, has written them.
+        return marshal.loads(packed) if packed else ("", None, None)  # noqa: S302

@@ -16,7 +16,6 @@ from time import thread_time
 from typing import Any
 
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.quality import Criterion
 from scrapy_simhash.corpus.sketches import EMPTY, MOST_PROBLEMS, UNREADABLE, Part, make_part
 from scrapy_simhash.feed.documents import ItemReader, PageReader
 from scrapy_simhash.feed.source import FeedRecord, RecordError, Source, is_compressed
@@ -48,13 +47,11 @@ class Sketcher:
         sources: the files of the records.
         reader: makes documents of items, or of pages.
         plan: how documents are compared.
-        criteria: by which copies are preferred.
     """
 
     sources: Sequence[Source]
     reader: ItemReader | PageReader
     plan: Plan
-    criteria: Sequence[Criterion]
 
     def part(self, portion: Portion) -> Part:
         """The sketches of some records."""
@@ -62,7 +59,7 @@ class Sketcher:
         read = [_read(self.sources[source], record) for record in chunk]
         items = [item for item, _ in read]
         documents = self.reader.documents(items, range(number, number + len(items)))
-        part = make_part(documents, self.plan, self.criteria)
+        part = make_part(documents, self.plan)
         for place, (item, document) in enumerate(zip(items, documents, strict=True)):
             if item is None:
                 part.rows["compared_by"][place] = UNREADABLE

@@ -287,7 +287,7 @@ def test_what_the_project_has_written_itself_is_not_compared(call, tmp_path):
 def sketcher_of(feed):
     plan = Plan.make(Rule(), bytes(16))
     reader = ItemReader(plan.scheme, plan.secret, ComparedFields(["text"]), 8, 10**6)
-    return Sketcher([feed], reader, plan, [])
+    return Sketcher([feed], reader, plan)
 
 
 def test_a_run_that_fails_anywhere_leaves_nothing_and_can_be_repeated(tmp_path, monkeypatch):

@@ -185,7 +185,7 @@ def sketcher_of(path, content=b""):
     path.write_bytes(content)
     plan = Plan.make(Rule(), bytes(range(16)))
     reader = ItemReader(plan.scheme, plan.secret, ComparedFields(["text"]), 8, 10**6)
-    return Sketcher([JsonLines(path)], reader, plan, [])
+    return Sketcher([JsonLines(path)], reader, plan)
 
 
 def test_with_the_core_or_without_it_and_any_number_of_workers_decides_the_same(

@@ -10,8 +10,7 @@ import pytest
 from corpora import documents_of, items, sketches_of
 
 from scrapy_simhash.corpus.greedy import decide_corpus
-from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.quality import criteria_of
+from scrapy_simhash.corpus.plan import Plan, criteria_of
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.index.rule import Rule
 
@@ -56,9 +55,9 @@ def test_rows_are_decided_on_as_on_one_machine(session, count, prefer):
     from scrapy_simhash.spark import deduplicate
 
     given = list(items(count, seed=1))
-    plan = Plan.make(Rule(), SECRET)
     criteria = criteria_of(prefer.split(",")) if prefer else ()
-    sketches = sketches_of(documents_of(plan, given), plan, criteria)
+    plan = Plan.make(Rule(), SECRET, prefer=criteria)
+    sketches = sketches_of(documents_of(plan, given), plan)
     made = decide_corpus(sketches, plan, sketches.order())
 
     df = deduplicate(frame(session, given), "id", prefer=prefer, secret=GIVEN)

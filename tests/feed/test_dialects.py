@@ -127,7 +127,7 @@ def decided(path: Path) -> tuple[bytes, list[dict[str, str]]]:
     targets = Targets(path.parent / f"out.{path.name}", groups=path.parent / "groups.csv")
     for target in targets.paths():
         target.unlink(missing_ok=True)
-    counts = dedupe_corpus(Sketcher([open_source(path)], reader, plan, []), targets)
+    counts = dedupe_corpus(Sketcher([open_source(path)], reader, plan), targets)
     assert not counts.rejected, counts.problems
     kept = open_source(targets.kept)
     items = [kept.item(record) for record in kept.records()]
