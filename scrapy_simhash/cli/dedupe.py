@@ -223,19 +223,15 @@ def _print(counts: Counts, options: Namespace) -> None:
     if (others := counts.rejected + counts.unreadable - len(told)) > 0:
         _tell(f"{others:,} more {plural(others, 'line')} can't be read")
     if options.json:
-        left_out = {"reference", "known", "unreadable"} if not options.against else set[str]()
-        left_out |= set[str]() if counts.written else {"written"}
-        shown = counts._asdict()
-        shown["near"] = [near._asdict() for near in counts.near]
-        shown["advice"] = [{"ignore": one.fields, "more": one.number} for one in counts.advice]
-        print_json({name: value for name, value in shown.items() if name not in left_out})
+        near = [one._asdict() for one in counts.near]
+        advice = [{"ignore": one.fields, "more": one.number} for one in counts.advice]
+        print_json({**counts._asdict(), "near": near, "advice": advice})
         return
     known = f" ({counts.known:,} found in OLD, among {counts.reference:,})"
     print(
         f"{counts.read:,} {plural(counts.read, 'item')} read, {counts.kept:,} kept, "
         f"{counts.dropped:,} dropped"
         + (known if options.against else "")
-        + (f", {counts.empty:,} empty and kept" if counts.empty else "")
         + (f", {counts.unchecked:,} kept without a check" if counts.unchecked else "")
         + (f", {counts.rejected:,} rejected" if counts.rejected else "")
     )

@@ -17,7 +17,7 @@ import numpy as np
 from scrapy_simhash.corpus.bookkeeping import find_written
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
 from scrapy_simhash.corpus.near import Explainer, Near
-from scrapy_simhash.corpus.sketches import EMPTY, NOTHING, UNREADABLE, Sketches, SketchStore
+from scrapy_simhash.corpus.sketches import NOTHING, UNREADABLE, Sketches, SketchStore
 from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.feed.documents import ItemReader
@@ -55,8 +55,7 @@ class Counts(NamedTuple):
         read: all items but those of the reference.
         kept: those written to the output.
         dropped: near-duplicates.
-        empty: kept, without a value in any field to compare.
-        unchecked: kept without a check, because they are too short, or can't be read.
+        unchecked: kept without a check, because they are empty or too short, or can't be read.
         rejected: records that are no items, such as lines of invalid JSON.
         problems: what is wrong with the first 10 of them, and where they are.
         reference: items of the reference.
@@ -71,7 +70,6 @@ class Counts(NamedTuple):
     read: int
     kept: int
     dropped: int
-    empty: int
     unchecked: int
     rejected: int
     problems: Sequence[str]
@@ -231,7 +229,6 @@ class _Corpus:
             len(self.rejected),
             kept=int(self.kept.sum()),
             dropped=int(self.dropped.sum()),
-            empty=int((self.compared_by == EMPTY).sum()),
             unchecked=int((self.compared_by == NOTHING).sum()),
             rejected=int(self.rejected.sum()),
             problems=self.problems,
@@ -282,7 +279,7 @@ class _Corpus:
 
 
 def _write(corpus: _Corpus, targets: Targets, streams: Mapping[Path, BinaryIO]) -> None:
-    has_value = ~np.isin(corpus.compared_by, (UNREADABLE, EMPTY))
+    has_value = corpus.compared_by > NOTHING
     reader, rejected = corpus.sketcher.reader, corpus.rejected
     # The same command will be given again, corrected.
     if targets.rejects is None and rejected.any() and not has_value.any():

@@ -32,8 +32,6 @@ from scrapy_simhash.simhash.measure import FEW_FEATURES, common
 NOTHING = -1
 #: The same, if it is no document at all.
 UNREADABLE = -2
-#: The same, if it is an item without a value.
-EMPTY = -3
 
 #: Records that can't be read and are reported one by one.
 MOST_PROBLEMS = 10

@@ -16,7 +16,7 @@ from time import thread_time
 from typing import Any
 
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import EMPTY, MOST_PROBLEMS, UNREADABLE, Part, make_part
+from scrapy_simhash.corpus.sketches import MOST_PROBLEMS, UNREADABLE, Part, make_part
 from scrapy_simhash.feed.documents import ItemReader, PageReader
 from scrapy_simhash.feed.source import FeedRecord, RecordError, Source, is_compressed
 
@@ -60,11 +60,7 @@ class Sketcher:
         items = [item for item, _ in read]
         documents = self.reader.documents(items, range(number, number + len(items)))
         part = make_part(documents, self.plan)
-        for place, (item, document) in enumerate(zip(items, documents, strict=True)):
-            if item is None:
-                part.rows["compared_by"][place] = UNREADABLE
-            elif document is None and self.reader.is_empty(item):
-                part.rows["compared_by"][place] = EMPTY
+        part.rows["compared_by"][[item is None for item in items]] = UNREADABLE
         problems = [problem for _, problem in read if problem][:MOST_PROBLEMS]
         return part._replace(problems=problems)
 

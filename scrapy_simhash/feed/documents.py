@@ -154,10 +154,6 @@ class ItemReader:
             canonical=content.canonical,
         )
 
-    def is_empty(self, item: Mapping[str, Any]) -> bool:
-        """Whether an item has no value in any field to compare."""
-        return self._read(item, self.fields.ignore)[1].is_empty
-
     def _prose_name(self) -> Name | None:
         """The only compared field, if its name has no meaning and it may hold prose."""
         only, fields = self.fields.only or (), self.fields
@@ -262,10 +258,6 @@ class PageReader:
             page_sketch=page_sketch,
             token=number,
         )
-
-    def is_empty(self, _page: WarcPage) -> bool:
-        """No page is: one without a text may be a shell that scripts fill."""
-        return False
 
     def _read(self, page: WarcPage, most: int) -> tuple[str, Facts, bytes | None] | None:
         """The main text, the facts and the page sketch."""

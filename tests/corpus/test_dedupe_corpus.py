@@ -33,7 +33,8 @@ from scrapy_simhash.feed.json_file import JsonLines
 from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.index.rule import Rule
 
-NO_MORE = {"empty": 0, "unchecked": 0, "rejected": 0, "problems": [], "near": [], "advice": []}
+NO_MORE = {"unchecked": 0, "rejected": 0, "problems": [], "near": [], "advice": []}
+NO_MORE |= {"reference": 0, "known": 0, "unreadable": 0, "written": []}
 
 
 ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
