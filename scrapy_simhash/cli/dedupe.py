@@ -26,7 +26,6 @@ from scrapy_simhash.feed.documents import ComparedFields, ItemReader, PageReader
 from scrapy_simhash.feed.files import find_files, identity_of, is_table, open_source
 from scrapy_simhash.feed.source import (
     NAME_IT,
-    FeedError,
     RecordError,
     Source,
     format_of,
@@ -143,14 +142,18 @@ def _names(given: str) -> list[str]:
 def run_dedupe(project: Project, options: Namespace) -> int:
     """Remove near-duplicates from files. The exit code is 3 if lines could not be read."""
     with ExitStack() as stack:
-        spooled: Path | None = None
+        spooled: list[Path] = []
         if "-" in (*options.input, *options.against):
-            spooled = stack.enter_context(_standard_input(options.format))
+            # As it is read twice.
+            folder = stack.enter_context(TemporaryDirectory(prefix="simhash-"))
+            spooled = [Path(folder, f"standard-input.{options.format}")]
+            with open_new(spooled[0]) as stream:
+                copyfileobj(sys.stdin.buffer, stream)
         reference, sources = (
             [
                 open_source(path, options.encoding, has_header=options.header)
-                for one in given
-                for path in _files(one, spooled)
+                for name in given
+                for path in (spooled if name == "-" else find_files(name))
             ]
             for given in (options.against, options.input)
         )
@@ -159,7 +162,7 @@ def run_dedupe(project: Project, options: Namespace) -> int:
         if targets.stream is not None:
             stack.enter_context(redirect_stdout(sys.stderr))
         for note in (note for source in (*reference, *sources) for note in source.notes):
-            _tell(_renamed(note, spooled))
+            _tell(note)
         sketcher = _sketcher(project, options, [*reference, *sources])
         _tell_unused_fields(options, sources)
         with _shown() as advance:
@@ -167,37 +170,8 @@ def run_dedupe(project: Project, options: Namespace) -> int:
             counts = dedupe_corpus(sketcher, targets, **given, advance=advance)
         if targets.stream is not None:
             targets.stream.flush()
-        problems = [_renamed(problem, spooled) for problem in counts.problems]
-        _print(counts._replace(problems=problems), options)
+        _print(counts, options)
     return 3 if counts.rejected or counts.unreadable else 0
-
-
-def _files(given: str, spooled: Path | None) -> Sequence[Path]:
-    if given == "-" and spooled:
-        return [spooled]
-    found = find_files(given)
-    for path in found:
-        if not path.is_file():
-            problem = "is not a regular file" if path.exists() else "does not exist"
-            raise CommandError(f"{path} {problem}")
-    return found
-
-
-@contextmanager
-def _standard_input(format_: str) -> Iterator[Path]:
-    """Standard input as a file, since it is read twice."""
-    with TemporaryDirectory(prefix="simhash-") as folder:
-        path = Path(folder, f"standard-input.{format_}")
-        with open_new(path) as stream:
-            copyfileobj(sys.stdin.buffer, stream)
-        try:
-            yield path
-        except FeedError as error:
-            raise FeedError(_renamed(str(error), path)) from error
-
-
-def _renamed(problem: str, spooled: Path | None) -> str:
-    return problem.replace(str(spooled), "standard input") if spooled else problem
 
 
 def _targets(options: Namespace) -> Targets:

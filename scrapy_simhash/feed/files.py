@@ -53,18 +53,20 @@ def find_files(name: str) -> list[Path]:
     Of a folder these are the files of a known format that are not hidden.
 
     Raises:
-        FeedError: there are none.
+        FeedError: there are none, or the path is that of a pipe or a device.
     """
     path = Path(name)
     if path.is_dir():
         shown = (file for file in path.rglob("*") if file.is_file() and file.name[0] != ".")
         files = [file for file in shown if format_of(file) in _KNOWN]
-    elif path.exists() or not set("*?[") & set(name):
+    elif path.is_file():
         files = [path]
+    elif path.exists():
+        raise FeedError(f"{name} is not a regular file")
     else:
         files = [file for file in map(Path, glob(name, recursive=True)) if file.is_file()]  # noqa: PTH207
     if not files:
-        raise FeedError(f"{name}: no file of a known format found")
+        raise FeedError(f"{name} does not exist, or has no file of a known format")
     return sorted(files)
 
 
