@@ -210,7 +210,7 @@ def _lookups(document: Document, plan: Plan) -> list[int]:
     keys = list(keys_of(document, plan.keys))
     if document.listing:
         keys.append(KeyRow(plan.keys.slots + 1, identity_hash(document.key)))
-    return [int(slotted(slot, np.array([key]))[0]) for slot, key in keys]
+    return [slotted(slot, key) for slot, key in keys]
 
 
 def _paired(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:

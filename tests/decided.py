@@ -13,7 +13,7 @@ from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.queries import Sighting
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.seen import Seen, Visits
+from scrapy_simhash.index.seen import Seen, Visits, sighting_of
 from scrapy_simhash.index.verdict import ClaimRow, Match, Verdict
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.folding import fold
@@ -104,20 +104,14 @@ class Namespace:
 
     def meet(self, *things: Thing) -> list[Verdict]:
         """Decide on a batch of documents; claims are made, and what was met is noted."""
-        facts = [None if one.facts is None else facts_of(dict(one.facts)) for one in things]
-        rows = [self.row(thing, own) for thing, own in zip(things, facts, strict=True)]
-        seen = self.seen()
-        verdicts = decide(
-            rows,
-            facts,
-            lambda number, claimed: [
-                self.match(rows[number], one) for one in (*self.claims.values(), *claimed.values())
-            ],
-            rule=self.rule,
-            seen=seen,
-        )
-        self._sightings += seen.added.values()
-        for row, verdict in zip(rows, verdicts, strict=True):
+        seen, verdicts = self.seen(), list[Verdict]()
+        for thing in things:
+            facts = None if thing.facts is None else facts_of(dict(thing.facts))
+            row = self.row(thing, facts)
+            matches = [self.match(row, one) for one in self.claims.values()]
+            verdict = decide(row, facts, matches, rule=self.rule, seen=seen)
+            seen.add(sighting_of(verdict, seen, self.rule))
+            verdicts.append(verdict)
             if verdict.claim:
                 self.claims.setdefault(verdict.claim.id, verdict.claim)
             elif verdict.kind == "duplicate" and verdict.match:
@@ -125,6 +119,7 @@ class Namespace:
             if verdict.came_of and verdict.match:
                 claim = self.claims[verdict.match.row.id]
                 self.claims[claim.id] = claim._replace(came_of=verdict.came_of)
+        self._sightings += seen.added.values()
         return verdicts
 
     def seen(self) -> Seen:

@@ -133,8 +133,7 @@ def _verdict(
     old, new = documents
     changes = partial(changes_of, new.text or "", old.text or "")
     match = Match(rows[0], fingerprint_distance(*rows), similarity, changes=changes)
-    facts = [document.facts for document in documents]
-    verdict = decide(rows, facts, lambda number, _: [match] * number, rule=rule)[1]
+    verdict = decide(rows[1], new.facts, [match], rule=rule)
     if verdict.differs is not None:
         return f"different items: {difference_in_words(verdict.differs)}"
     return "different" if verdict.kind == "unique" else "near-duplicates"

@@ -227,7 +227,7 @@ class _Greedy:
         if not matches:
             return None
         facts, rule = self._sketches.facts(row), self._plan.rule
-        (verdict,) = decide([row], [facts], lambda *_: matches, rule=rule)
+        verdict = decide(row, facts, matches, rule=rule)
         if (match := verdict.match) is None:
             return None
         differs = self._reasons.setdefault(verdict.differs or "", len(self._reasons))

@@ -1,19 +1,16 @@
 """Prepares documents for a look-up: everything that can be done before the lock is taken.
 
-Pure arithmetic: fingerprints, keys, rows, and which documents of the batch are near each other.
+Pure arithmetic: fingerprints, keys and rows.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import blake2b
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_simhash.db.values import ComparedBy, storable
 from scrapy_simhash.features.shingles import minhash
@@ -21,8 +18,8 @@ from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.index.verdict import ClaimRow, Document, Sighting
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.keys.bands import Bands
-from scrapy_simhash.keys.plan import HOT_KEY, Blocks
-from scrapy_simhash.simhash.measure import FEW_FEATURES, hamming
+from scrapy_simhash.keys.plan import Blocks
+from scrapy_simhash.simhash.measure import FEW_FEATURES
 from scrapy_simhash.simhash.scheme import Scheme, Sketch
 from scrapy_simhash.text.packed import pack_text
 
@@ -42,19 +39,14 @@ class Batch:
     """Documents that are looked up together: entry i of each list belongs to document i."""
 
     documents: Sequence[Document]
-    #: Shape (documents, bytes), big-endian.
-    fingerprints: NDArray[np.uint8]
     #: The keys they are stored under.
     keys: Sequence[Sequence[KeyRow]]
-    #: Every key to look up, with its slot (see `slotted`), in ascending order; and who asks for it.
-    asked: NDArray[np.int64]
-    asker: NDArray[np.intp]
+    #: By slots, every key to look up.
+    asked: Sequence[Sequence[int]]
     #: What is stored if they are claimed.
     rows: Sequence[ClaimRow]
     #: By numbers what documents are unchanged from, whatever their texts: these have no keys.
     known: Mapping[int, Sighting]
-    #: Distance and number of each earlier document of the batch within the limit.
-    in_batch: Sequence[Sequence[tuple[int, int]]]
 
 
 def keys_of(document: Document, keys: Bands | Blocks) -> list[KeyRow]:
@@ -188,75 +180,23 @@ def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -
     return Sketch(fingerprint, FEW_FEATURES, None)
 
 
-def near_in_batch(
-    fingerprints: NDArray[np.uint8],
-    rows: Sequence[ClaimRow],
-    limit: int,
-    stored: Sequence[Sequence[KeyRow]],
-) -> list[list[tuple[int, int]]]:
-    """For each, distance and number of the earlier ones that are near enough, or equal items.
-
-    Those without keys are compared with none. Of a family each is compared with what its identity
-    shows and equal items, and with the nearest, as many as a hot key leads to.
-    """
-    in_batch: list[list[tuple[int, int]]] = [[] for _ in rows]
-    if sum(map(bool, stored)) < 2:
-        return in_batch
-    distances = hamming(fingerprints[:, None, :], fingerprints[None, :, :])
-    near = distances <= limit
-    equal = defaultdict[bytes, list[int]](list)
-    for number, row in enumerate(rows):
-        if row.digest is not None:
-            if others := equal[row.digest]:
-                near[number, others] = True
-            others.append(number)
-    # Each is near itself; usually there are no other pairs.
-    if np.count_nonzero(near) > len(near):
-        for number, other in np.argwhere(np.tril(near, -1)).tolist():
-            if stored[number] and stored[other]:
-                in_batch[number].append((int(distances[number, other]), other))
-    for row, earlier in zip(rows, in_batch, strict=True):
-        if len(earlier) > HOT_KEY:
-            earlier.sort(key=partial(_nearness, rows, row))
-            del earlier[HOT_KEY:]
-    return in_batch
+def asked_keys(
+    stored: Sequence[Sequence[KeyRow]], flips: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """By slots, every key to look up: the stored ones, with the flips of their slots."""
+    own = [set[int]() for _ in flips]
+    for keys in stored:
+        for slot, key in keys:
+            own[slot].add(key)
+    return [
+        [key ^ flip for key in keys for flip in of_slot]
+        for keys, of_slot in zip(own, flips, strict=True)
+    ]
 
 
-def _nearness(
-    rows: Sequence[ClaimRow], row: ClaimRow, earlier: tuple[int, int]
-) -> tuple[bool, int, int]:
-    other = rows[earlier[1]]
-    is_same = row.identity == other.identity or (row.digest and row.digest == other.digest)
-    return not is_same, *earlier
-
-
-def probes(
-    stored: Sequence[Sequence[KeyRow]], flips: Sequence[NDArray[np.int32]]
-) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Every key to look up, slot first, in ascending order; and the document that asks for it."""
-    slots = len(flips)
-    by_text = [number for number, keys in enumerate(stored) if keys and keys[0].slot == 0]
-    keys = np.array([[row.key for row in stored[number][:slots]] for number in by_text], np.int32)
-    # A row for each document, and a column for each flip of each slot.
-    slot_of = np.repeat(np.arange(slots), [len(masks) for masks in flips])
-    probes = slotted(slot_of, keys.reshape(-1, slots)[:, slot_of] ^ np.concatenate(flips))
-    whole = [number for number, keys in enumerate(stored) if keys and keys[-1].slot == slots]
-    of_whole = slotted(slots, np.array([stored[number][-1].key for number in whole], np.int64))
-    asked = np.concatenate([probes.ravel(), of_whole])
-    askers = np.array([*by_text, *whole], np.intp)
-    asker = np.repeat(askers, [len(slot_of)] * len(by_text) + [1] * len(whole))
-    order = np.argsort(asked, kind="stable")
-    return asked[order], asker[order]
-
-
-def slotted(slot: int | NDArray[np.int64], keys: NDArray[Any]) -> NDArray[Any]:
+def slotted(slot: int, key: int) -> int:
     """Slot and key as one number, the slot in the high bits."""
-    return np.int64(slot) << 32 | (keys.astype(np.int64) & 0xFFFFFFFF)
-
-
-def key_rows(keys: NDArray[np.int64]) -> frozenset[KeyRow]:
-    """The reverse of :func:`slotted`."""
-    return frozenset(map(KeyRow, (keys >> 32).tolist(), keys.astype(np.int32).tolist()))
+    return slot << 32 | (key & 0xFFFFFFFF)
 
 
 def identity_hash(key: str) -> int:

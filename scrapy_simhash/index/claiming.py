@@ -111,10 +111,11 @@ class Work:
             for document, reason in zip(self._claims, self._reasons, strict=True)
         ]
 
-    def _read(self, connection: Connection) -> tuple[int, BatchCandidates]:
+    def _read(self, first: int, connection: Connection) -> tuple[int, BatchCandidates]:
         """Read the counter, and what the documents are compared with.
 
-        Changed ones of pages that were not modified are left out of the batch.
+        Their numbers begin with `first`, or with what they are if nobody else writes. Changed ones
+        of pages that were not modified are left out of the batch.
         """
         lookup, visits = self._lookup, self._visits
         asked = [
@@ -134,19 +135,17 @@ class Work:
                 documents.append(document)
         if self._batch is None or self._batch.known != known:
             self._batch = lookup.batch(documents, self._claimant, known)
-        candidates = lookup.read(connection, self._batch, shown, visits)
+        first = first or first_number(counter)
+        candidates = lookup.read(connection, self._batch, shown, visits, first=first)
         for claim in self._confirm:
             if row := candidates.rows.get(claim.id):
                 candidates.rows[claim.id] = row._replace(state=State.CONFIRMED)
         return counter, candidates
 
     def _decide(self, ask: Callable[[Callable[..., Any]], Any], first: int = 0) -> _Decided:
-        """Decide on the documents, given what executes a query.
-
-        Their numbers begin with `first`, by default with what they are if nobody else writes.
-        """
+        """Decide on the documents, given what executes a query; see :meth:`_read`."""
         lookup, visits = self._lookup, self._visits
-        counter, candidates = ask(self._read)
+        counter, candidates = ask(partial(self._read, first))
         elsewhere = partial(lookup.read_elsewhere, visits=visits)
         seen = Seen(
             visits,
@@ -154,8 +153,7 @@ class Work:
             candidates.meeting,
             lambda claim: ask(partial(elsewhere, claim=claim)),
         )
-        first = first or first_number(counter)
-        verdicts = decide_batch(lookup.rule, lookup.texts, candidates, seen, first)
+        verdicts = decide_batch(lookup.rule, lookup.texts, candidates, seen)
         return _Decided(counter, candidates, verdicts, seen)
 
     def _execute(self, decided: _Decided | None, connection: Connection) -> dict[int, Verdict]:
@@ -232,7 +230,6 @@ class Work:
     ) -> dict[int, ClaimRow]:
         """Write the claims of the documents of a batch; returns them by their numbers."""
         batch, slots, counts = candidates.batch, self._lookup.keys.slots, self._lookup.counts
-        counts["index/candidates"] += len(candidates.pairs)
         keys: list[Sequence[KeyRow]] = []
         rows: list[ClaimRow] = []
         for number, verdict in enumerate(verdicts):
@@ -241,7 +238,7 @@ class Work:
                 continue
             own, more = batch.keys[number], dict[str, Any]()
             counts["index/hot_keys"] += not candidates.hot_keys.isdisjoint(own)
-            if family := candidates.family_keys(number, batch.rows[number], slots):
+            if family := candidates.family_keys(candidates.documents[number], own, slots):
                 added = [KeyRow(slots, key) for key in family]
                 own = [*own, *added]
                 more["packed_keys"] = (claim.packed_keys or b"") + pack_keys(added)
@@ -251,7 +248,7 @@ class Work:
             if verdict.differs is not None and verdict.match is not None:
                 more["similar_claim"] = verdict.match.row.id
                 more["differs"] = storable(verdict.differs, 255)
-            if (far := candidates.beyond.get(number)) is not None:
+            if (far := candidates.beyond.get(candidates.documents[number].id)) is not None:
                 more["nearest"] = far
             keys.append(own)
             # Copying a row of so many fields is slow, and rarely necessary.

@@ -17,75 +17,100 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.features.shingles import distinct, similarities_of
+from scrapy_simhash.features.shingles import similarities_of
 from scrapy_simhash.index.batch import Batch, KeyRow, family_keys
-from scrapy_simhash.index.decide import NEAREST, WORDS, decide, nearest
+from scrapy_simhash.index.decide import NEAREST, WORDS, Budget, decide, nearest
 from scrapy_simhash.index.rule import Rule, are_equal, compare
-from scrapy_simhash.index.seen import Seen
+from scrapy_simhash.index.seen import Seen, sighting_of
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Sighting, Verdict
 from scrapy_simhash.item.state import without_state
-from scrapy_simhash.keys.plan import HOT_KEY
-from scrapy_simhash.simhash.measure import jaccards
+from scrapy_simhash.simhash.measure import hamming, jaccards
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
-
-# Bits of a claim number; the bits above hold a document's number in its batch.
-_CLAIM_BITS = 56
 
 
 @dataclass
 class BatchCandidates:
-    """The claims that the keys and identities of a batch led to."""
+    """What the documents of a batch are compared with."""
 
     batch: Batch
-    #: The distance within which claims are compared.
-    limit: int
+    #: The rows of the documents, with the numbers that their claims would have.
+    documents: Sequence[ClaimRow]
     #: What the identities of the batch have shown lately.
     of_identities: Sequence[Sighting] = ()
-    #: Shape (pairs, 3): a document of the batch, given by its number, a claim that may be near, and
-    #: the distance of their fingerprints.
-    pairs: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
+    #: By claims that bands led to, the documents that have these.
+    askers: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    #: By numbers, the rows of claims, also of documents once they are claimed.
+    rows: dict[int, ClaimRow] = field(default_factory=dict)
     hot_keys: frozenset[KeyRow] = frozenset()
+    #: By the numbers of documents, what each is compared with, with the distance if known.
+    compared: dict[int, dict[int, int | None]] = field(default_factory=dict)
+    #: The same, the distance of the nearest claim that is too far to be compared.
+    beyond: dict[int, int] = field(default_factory=dict)
     #: The sightings of the compared claims in this visit.
     meeting: Sequence[Sighting] = ()
-    #: The rows of the compared claims, by their numbers.
-    rows: dict[int, ClaimRow] = field(default_factory=dict)
-    #: By claim some of its dropped copies, for claims of other sites.
-    copies: Mapping[int, Sequence[ClaimRow]] = field(default_factory=dict)
+    #: By claim what was dropped as copies of it, in the batch and, on other sites, before.
+    copies: dict[int, list[ClaimRow]] = field(default_factory=dict)
 
-    @cached_property
-    def compared(self) -> list[dict[int, int | None]]:
-        """For each document the claims to compare it with, with their distances if known.
+    def choose(self, limit: int) -> None:
+        """Choose what each document is compared with, given the claims that the keys led to.
 
-        Those within the limit, equal items, which may be on pages with other texts, and what each
-        identity was shown, even if no key leads to it.
+        Of these, and of the earlier documents, that is those within a distance, and equal items,
+        which may be on pages with other texts; and what its identity was shown.
         """
-        compared: list[dict[int, int | None]] = [{} for _ in self.batch.rows]
-        for number, near, distance in self.pairs[self.pairs[:, 2] <= self.limit].tolist():
-            compared[number][near] = distance
+        claims = [*self.rows.values()]
+        asking = [row for row, keys in zip(self.documents, self.batch.keys, strict=True) if keys]
+        self.compared = {row.id: {} for row in self.documents}
+        if len(claims) + len(asking) > 1:
+            self._choose_near(asking, claims, limit)
         by_digest = defaultdict[bytes | None, list[ClaimRow]](list)
-        for claim in self.rows.values():
+        for claim in claims:
             by_digest[claim.digest].append(claim)
-        for number, row in enumerate(self.batch.rows):
-            if number not in self.batch.known:
+        for row in asking:
+            if row.digest is not None:
                 equal = (one.id for one in by_digest[row.digest] if are_equal(row, one))
-                for shown in (*equal, *self.shown.get(row.identity, ())):
-                    compared[number].setdefault(shown, None)
-        return compared
+                self.compared[row.id] = dict.fromkeys(equal) | self.compared[row.id]
+                by_digest[row.digest].append(row)
+        for number, row in enumerate(self.documents):
+            if number not in self.batch.known:
+                shown = dict.fromkeys(self.shown.get(row.identity, ()))
+                self.compared[row.id] = shown | self.compared[row.id]
 
-    @cached_property
-    def beyond(self) -> dict[int, int]:
-        """For each document the distance of the nearest claim that is not within the limit."""
-        nearest: dict[int, int] = {}
-        for number, _, distance in self.pairs[self.pairs[:, 2] > self.limit].tolist():
-            nearest[number] = min(distance, nearest.get(number, distance))
-        return nearest
+    def _choose_near(
+        self, asking: Sequence[ClaimRow], claims: Sequence[ClaimRow], limit: int
+    ) -> None:
+        others = [*claims, *asking]
+        packed = b"".join(row.fingerprint for row in others)
+        prints = np.frombuffer(packed, np.uint8).reshape(len(others), -1)
+        distances = hamming(prints[len(claims) :, None], prints[None])
+        is_near = distances <= limit
+        far = np.where(is_near, _NO_DISTANCE, distances)[:, : len(claims)]
+        for row, distance in zip(asking, far.min(axis=1, initial=_NO_DISTANCE), strict=True):
+            if distance < _NO_DISTANCE:
+                self.beyond[row.id] = int(distance)
+        # Of the documents, the earlier ones.
+        is_near[:, len(claims) :] &= np.tri(len(asking), k=-1, dtype=bool)
+        pairs = np.argwhere(is_near).tolist()
+        for (place, other), distance in zip(pairs, distances[is_near].tolist(), strict=True):
+            number, near = asking[place].id, others[other].id
+            if near not in self.askers or number in self.askers[near]:
+                self.compared[number][near] = distance
 
-    def family_keys(self, number: int, row: ClaimRow, slots: int) -> list[int]:
+    def add(self, verdict: Verdict) -> None:
+        """Add a document of the batch for those behind it, by its verdict."""
+        if verdict.row is None:
+            return
+        if verdict.claim is not None:
+            self.rows[verdict.row.id] = verdict.claim
+        elif verdict.match is not None:
+            number = verdict.match.row.id
+            self.copies.setdefault(number, []).append(verdict.row)
+            if verdict.came_of and number in self.rows:
+                self.rows[number] = self.rows[number]._replace(came_of=verdict.came_of)
+
+    def family_keys(self, row: ClaimRow, keys: Sequence[KeyRow], slots: int) -> list[int]:
         """The keys of a document beside its bands, if some of these are hot; see `family_keys`."""
-        if not self.hot_keys:
-            return []
-        bands = [key for key in self.batch.keys[number] if key.slot < slots]
+        bands = [key for key in keys if key.slot < slots] if self.hot_keys else ()
         if self.hot_keys.isdisjoint(bands):
             return []
         return family_keys(row, is_full=self.hot_keys.issuperset(bands))
@@ -102,11 +127,11 @@ class BatchCandidates:
 def with_texts(candidates: BatchCandidates) -> set[int]:
     """The claims whose texts are read: of each document the nearest, as far as it is allowed."""
     claims, wanted, left = candidates.rows, set[int](), WORDS
-    for row, compared in zip(candidates.batch.rows, candidates.compared, strict=True):
+    for row in candidates.documents:
         # Those with the same facts first: others are no copies, whatever their texts.
         others = [
             (claims[claim].facts != row.facts, distance or 0, claim)
-            for claim, distance in compared.items()
+            for claim, distance in candidates.compared[row.id].items()
             if claim in claims
         ]
         nearest = (claim for *_, claim in sorted(others) if not are_equal(row, claims[claim]))
@@ -118,31 +143,8 @@ def with_texts(candidates: BatchCandidates) -> set[int]:
     return wanted
 
 
-def joined(
-    asked: NDArray[np.int64], asker: NDArray[np.intp], hits: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """The equi-join of the keys that were asked for and the hits, as distinct pairs.
-
-    With keys 5, 5, 8 asked by the documents 0, 1, 1 and the hits (5, claim 70) and (8, claim 71)
-    the pairs are (0, 70), (1, 70), (1, 71).
-
-    `asked` is in ascending order.
-    """
-    left = np.searchsorted(asked, hits[:, 0], "left")
-    count = np.searchsorted(asked, hits[:, 0], "right") - left
-    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    documents = asker[np.repeat(left, count) + within]
-    # Each pair as one number, which sorts faster than rows. A batch has 64 documents at most.
-    pairs = distinct(np.sort(np.repeat(hits[:, 1], count) | documents << _CLAIM_BITS))
-    return np.stack([pairs >> _CLAIM_BITS, pairs & (1 << _CLAIM_BITS) - 1], axis=1)
-
-
-def hot_keys(hits: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The keys that led to too many claims."""
-    asked = distinct(np.sort(hits[:, 0]))
-    count = np.bincount(np.searchsorted(asked, hits[:, 0]))
-    return asked[count >= HOT_KEY]
-
+# More than any distance.
+_NO_DISTANCE = 1 << 15
 
 # Of all texts together, with their shingles: hundreds of texts.
 _MOST_BYTES = 8 << 20
@@ -278,40 +280,50 @@ class Texts:
 
 
 def decide_batch(
-    rule: Rule, texts: Texts, candidates: BatchCandidates, seen: Seen, first_number: int
+    rule: Rule, texts: Texts, candidates: BatchCandidates, seen: Seen
 ) -> list[Verdict]:
-    """Decide on a batch, given what its keys and identities led to, and what was sighted.
+    """Decide on the documents of a batch in their order, given what was found and sighted.
 
-    The claims that the documents would get are numbered from `first_number` on.
+    Duplicates within the batch: a and b are equal and new. a is unique and claimed; b is compared
+    with that claim, though it is not in the table yet, and is a duplicate of a.
     """
-    batch = candidates.batch
-    rows = [
-        row._replace(id=number, origin=number)
-        for number, row in enumerate(batch.rows, first_number)
+    batch, verdicts, budget = candidates.batch, list[Verdict](), Budget()
+    pairs = [*zip(candidates.documents, batch.documents, strict=True)]
+    texts.in_batch = {row.id: document for row, document in pairs}
+    for number, (row, document) in enumerate(pairs):
+        if before := batch.known.get(number):
+            stands = Match.of(before, row.namespace)
+            verdict = Verdict("same", stands, status="unchanged", row=row, before=before)
+        else:
+            verdict = decide(
+                row,
+                document.facts,
+                matches_of(texts, candidates, row, document),
+                rule=rule,
+                seen=seen,
+                own_texts=_own_texts(texts, document, seen.was(row.identity)),
+                budget=budget,
+            )
+            candidates.add(verdict)
+        seen.add(sighting_of(verdict, seen, rule))
+        verdicts.append(verdict)
+    return verdicts
+
+
+def _own_texts(texts: Texts, document: Document, was: Sequence[Sighting]) -> list[Match]:
+    """How a document compares with the texts that its identity was shown as copies."""
+    return [
+        Match(ClaimRow(id=one.content), 0, None, changes=changes)
+        for one in was
+        if not one.of_claim and (changes := texts.changes(document, one.content))
     ]
-    texts.in_batch = dict(enumerate(batch.documents, first_number))
-
-    def own_text(number: int, sighting: Sighting) -> Match | None:
-        """The match of a document with the text that a sighting has beside its claim."""
-        changes = texts.changes(batch.documents[number], sighting.content)
-        return changes and Match(ClaimRow(id=sighting.content), 0, None, changes=changes)
-
-    return decide(
-        rows,
-        [document.facts for document in batch.documents],
-        partial(matches_of, texts, candidates),
-        rule=rule,
-        seen=seen,
-        own_text=own_text,
-        known=batch.known,
-    )
 
 
 def nearest_claims(texts: Texts, candidates: BatchCandidates, count: int) -> list[Match]:
     """The nearest claims that the keys of a batch of one document lead to."""
-    order = np.argsort(candidates.pairs[:, 2], kind="stable")[:count]
-    found = [(candidates.rows[claim], far) for _, claim, far in candidates.pairs[order].tolist()]
-    return list(map(final, _matches(texts, candidates, 0, found, is_all=True)))
+    (row,), (document,) = candidates.documents, candidates.batch.documents
+    matches = matches_of(texts, candidates, row, document, is_all=True)
+    return list(map(final, sorted(matches, key=lambda match: match.distance)[:count]))
 
 
 def final(match: Match) -> Match:
@@ -320,51 +332,40 @@ def final(match: Match) -> Match:
 
 
 def matches_of(
-    texts: Texts, candidates: BatchCandidates, number: int, claimed: Mapping[int, ClaimRow]
-) -> list[Match]:
-    """A document's matches with the nearest claims within the limit.
-
-    Among them are what its identity was shown, and the earlier documents that were `claimed`.
-    """
-    rows = candidates.rows
-    found = [
-        (rows[claim], distance)
-        for claim, distance in candidates.compared[number].items()
-        if claim in rows
-    ]
-    earlier = candidates.batch.in_batch[number]
-    found += [(claimed[other], distance) for distance, other in earlier if other in claimed]
-    return _matches(texts, candidates, number, found) if found else []
-
-
-def _matches(
     texts: Texts,
     candidates: BatchCandidates,
-    number: int,
-    found: Sequence[tuple[ClaimRow, int | None]],
+    row: ClaimRow,
+    document: Document,
     *,
     is_all: bool = False,
 ) -> list[Match]:
-    """A document's matches with the nearest of some claims, or all; with distances, if known."""
-    row, document = candidates.batch.rows[number], candidates.batch.documents[number]
-    claims = [claim for claim, _ in found]
+    """A document's matches with the nearest of what it is compared with, or with all."""
+    rows, found = candidates.rows, dict[int, tuple[ClaimRow, int | None]]()
+    for number, distance in candidates.compared[row.id].items():
+        if number in rows:
+            # A document that is claimed may have the claim of an earlier visit.
+            claim = rows[rows[number].id]
+            found.setdefault(claim.id, (claim, distance))
+    if not found:
+        return []
+    claims = [claim for claim, _ in found.values()]
     similarities = texts.similarities(document, row, claims)
     likeness = [
         (not is_estimated, -float(distance or 0) if jaccard is None else jaccard)
-        for (_, distance), (jaccard, is_estimated) in zip(found, similarities, strict=True)
+        for (_, distance), (jaccard, is_estimated) in zip(found.values(), similarities, strict=True)
     ]
     shown = candidates.shown.get(row.identity, ())
+    places = range(len(claims)) if is_all else nearest(row, claims, likeness, shown)
     return [
         compare(
             row,
-            claim,
+            claims[place],
             texts.bits,
-            distance=found[place][1],
+            distance=found[claims[place].id][1],
             jaccard=similarities[place][0],
             estimated=similarities[place][1],
-            changes=texts.changes(document, claim.id),
-            copies=tuple(candidates.copies.get(claim.id, ())),
+            changes=texts.changes(document, claims[place].id),
+            copies=tuple(candidates.copies.get(claims[place].id, ())),
         )
-        for place in (range(len(claims)) if is_all else nearest(row, claims, likeness, shown))
-        for claim in [claims[place]]
+        for place in places
     ]

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nlargest
 from itertools import combinations, islice
-from types import MappingProxyType
 
 from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.rule import Rule, are_equal
-from scrapy_simhash.index.seen import NO_VISITS, Seen, sighting_of
+from scrapy_simhash.index.seen import NO_VISITS, Seen
 from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Match, Sighting, Verdict
 from scrapy_simhash.index.visits import (
     came_of,
@@ -60,64 +59,32 @@ _COMPARED_ITEMS = 8
 
 
 def decide(
-    rows: Sequence[ClaimRow],
-    facts: Sequence[Facts | None],
-    matches: Callable[[int, Mapping[int, ClaimRow]], Sequence[Match]],
+    row: ClaimRow,
+    facts: Facts | None,
+    matches: Sequence[Match],
     *,
     rule: Rule,
     seen: Seen | None = None,
-    own_text: Callable[[int, Sighting], Match | None] = lambda *_: None,
-    known: Mapping[int, Sighting] = MappingProxyType({}),
-) -> list[Verdict]:
-    """Decide on a batch of documents, in their order, each as :func:`~.visits.judge` describes.
+    own_texts: Sequence[Match] = (),
+    budget: Budget | None = None,
+) -> Verdict:
+    """Decide on a document, as :func:`~.visits.judge` describes.
 
-    Cases that are easy to get wrong:
+    Another item may have the same text: two products of one shop have the manufacturer's text and
+    different prices. The second is unique; `differs` is "price".
 
-    1. *Duplicates within the batch.* a and b are equal and new. a is unique and claimed; b is
-       compared with that claim, though it is not in the table yet, and is a duplicate of a.
-    2. *Another item with the same text.* Two products of one shop have the manufacturer's text and
-       different prices. The second is unique; `differs` is "price".
-
-    The rows have the numbers that their claims would have; without `facts` only the text is
-    compared. `matches` returns the claims that a document is compared with, given its number and
-    the earlier documents that were claimed, by their numbers. `seen` gets the sightings of the
-    batch; without it each document is compared with all others. `own_text` returns how a document
-    compares with a text that its identity was shown as a copy. Those in `known` are unchanged,
-    whatever their texts, from what was shown before.
+    The row has the number that its claim would have; without `facts` only the text is compared.
+    `matches` are those with the claims that the document is compared with, `own_texts` those with
+    texts that its identity was shown as copies. Without `seen` it is compared with all others.
+    `budget` is that of its batch.
     """
     seen = Seen(NO_VISITS) if seen is None else seen
-    verdicts, budget = list[Verdict](), _Budget()
-    claimed, copies = dict[int, ClaimRow](), defaultdict[int, list[ClaimRow]](list)
-    # What claims come of that stand for what others have become.
-    extended = dict[int, bytes]()
-    for number, row in enumerate(rows):
-        if before := known.get(number):
-            stands = Match.of(before, row.namespace)
-            verdict = Verdict("same", stands, status="unchanged", row=row, before=before)
-            seen.add(sighting_of(verdict, seen, rule))
-            verdicts.append(verdict)
-            continue
-        own = {one.claim: one for one in (*seen.was(row.identity), *seen.here(row.identity))}
-        compared = [
-            _as_met(match, row, seen, own=own, copies=copies, extended=extended)
-            for match in matches(number, claimed)
-        ]
-        similar = [match for match in compared if is_similar(row, match, rule)]
-        similar = _with_differences(row, facts[number], similar, rule, seen, own=own, budget=budget)
-        by_number = {match.row.id: match for match in compared}
-        for sighting in seen.was(row.identity):
-            if not sighting.of_claim and (text := own_text(number, sighting)):
-                by_number[sighting.content] = text
-        verdict = judge(row, by_number, similar, seen, rule=rule)
-        if verdict.claim is not None:
-            claimed[number] = verdict.claim
-        elif match := verdict.match:
-            copies[match.row.id].append(row)
-            if verdict.came_of:
-                extended[match.row.id] = verdict.came_of
-        seen.add(sighting_of(verdict, seen, rule))
-        verdicts.append(verdict)
-    return verdicts
+    own = {one.claim: one for one in (*seen.was(row.identity), *seen.here(row.identity))}
+    compared = [_as_met(match, row, seen, own) for match in matches]
+    similar = [match for match in compared if is_similar(row, match, rule)]
+    similar = _with_differences(row, facts, similar, rule, seen, own=own, budget=budget or Budget())
+    by_number = {match.row.id: match for match in (*compared, *own_texts)}
+    return judge(row, by_number, similar, seen, rule=rule)
 
 
 def nearest(
@@ -145,30 +112,18 @@ def nearest(
     return sorted({*by_text[:NEAREST], *by_facts[:NEAREST], *always})
 
 
-def _as_met(
-    match: Match,
-    row: ClaimRow,
-    seen: Seen,
-    *,
-    own: Mapping[int, Sighting],
-    copies: Mapping[int, Sequence[ClaimRow]],
-    extended: Mapping[int, bytes],
-) -> Match:
+def _as_met(match: Match, row: ClaimRow, seen: Seen, own: Mapping[int, Sighting]) -> Match:
     """A match with a claim as it is met now: under which identity, where, and on which list.
 
-    `own` are the claims that the document's identity was shown, `copies` and `extended` what the
-    batch has dropped as copies of claims, and what these came of so far.
+    `own` are the claims that the document's identity was shown.
     """
     claim = match.row
-    if claim.id in extended:
-        match = replace(match, row=claim._replace(came_of=extended[claim.id]))
     met = seen.met(claim, row.identity) or own.get(claim.id)
-    as_met = met and (met.identity, met.url, met.listing)
-    if met and as_met != (claim.identity, claim.url, claim.listing):
-        how = {name: getattr(met, name) for name in ("identity", "url", "key", "listing")}
-        match = replace(match, row=match.row._replace(**how))
-    more = copies.get(claim.id)
-    return replace(match, copies=(*match.copies, *more)) if more else match
+    where = claim.identity, claim.url, claim.listing
+    if met is None or (met.identity, met.url, met.listing) == where:
+        return match
+    how = {name: getattr(met, name) for name in ("identity", "url", "key", "listing")}
+    return replace(match, row=claim._replace(**how))
 
 
 def _counting(similar: Sequence[Match], row: ClaimRow, rule: Rule, seen: Seen) -> Sequence[Match]:
@@ -198,7 +153,7 @@ def is_similar(row: ClaimRow, match: Match, rule: Rule) -> bool:
 
 
 @dataclass(slots=True)
-class _Budget:
+class Budget:
     """How many more words of a batch may be compared."""
 
     words: int = WORDS
@@ -221,7 +176,7 @@ def _with_differences(
     seen: Seen,
     *,
     own: Mapping[int, Sighting],
-    budget: _Budget,
+    budget: Budget,
 ) -> list[Match]:
     """The claims with a similar text, in the order in which :func:`~.visits.preference` has them.
 
@@ -252,7 +207,7 @@ def difference(
     rule: Rule,
     strict: frozenset[str] = frozenset(),
     *,
-    budget: _Budget | None = None,
+    budget: Budget | None = None,
 ) -> str | None:
     """Why a document is not a duplicate of a claim with a similar text; None if it is.
 
@@ -285,7 +240,7 @@ def _difference(
     rule: Rule,
     strict: frozenset[str],
     *,
-    budget: _Budget | None,
+    budget: Budget | None,
 ) -> str | None:
     """Like :func:`difference`, without the copies of the claim."""
     other = match.row

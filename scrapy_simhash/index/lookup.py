@@ -5,46 +5,34 @@ from __future__ import annotations
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import FingerprintMismatch, NamespaceGone
-from scrapy_simhash.features.shingles import among
 from scrapy_simhash.index import queries
 from scrapy_simhash.index.batch import (
     Batch,
     KeyRow,
+    asked_keys,
     document_row,
-    key_rows,
     keys_of,
     known_row,
-    near_in_batch,
     pack_keys,
-    probes,
     slotted,
 )
-from scrapy_simhash.index.comparing import (
-    BatchCandidates,
-    Texts,
-    hot_keys,
-    joined,
-    with_texts,
-)
+from scrapy_simhash.index.comparing import BatchCandidates, Texts, with_texts
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.seen import NO_VISITS, Seen, Visits
 from scrapy_simhash.index.verdict import ClaimRow, Document, Sighting
 from scrapy_simhash.index.visits import may_be_one_site
 from scrapy_simhash.item.urls import site
 from scrapy_simhash.keys.bands import Bands
-from scrapy_simhash.keys.plan import Blocks, load_keys
-from scrapy_simhash.simhash.measure import hamming
+from scrapy_simhash.keys.plan import HOT_KEY, Blocks, load_keys
 from scrapy_simhash.simhash.scheme import Scheme
 
 logger = logging.getLogger(__name__)
@@ -87,11 +75,12 @@ class Lookup:
         self.keys = keys
         if keys.needs_shingles != wanted.needs_shingles:
             raise _mismatch(name, keys, f"these settings need {wanted.id!r}")
-        # Bands are looked up by the same keys that they are stored under.
-        self._flips = [np.zeros(1, np.int32)] * keys.slots
+        # Bands are looked up by the same keys that they are stored under, like items as a whole.
+        self._flips = [[0]] * (keys.slots + 1)
         if isinstance(keys, Blocks):
             try:
-                self._flips = keys.flips(rule.radius if keys.bits <= 64 else rule.limit)
+                flips = keys.flips(rule.radius if keys.bits <= 64 else rule.limit)
+                self._flips = [*(masks.tolist() for masks in flips), [0]]
             except ValueError as error:
                 raise _mismatch(name, keys, str(error)) from error
         elif (recall := keys.recall(rule.threshold or 1)) < _LEAST_RECALL:
@@ -131,11 +120,7 @@ class Lookup:
                     row = row._replace(packed_keys=pack_keys(its_keys[: keys.slots]))
             stored.append(its_keys)
             rows.append(row)
-        packed = b"".join(row.fingerprint for row in rows)
-        fingerprints = np.frombuffer(packed, np.uint8).reshape(-1, width)
-        asked, asker = probes(stored, self._flips)
-        in_batch = near_in_batch(fingerprints, rows, self.rule.limit, stored)
-        return Batch(documents, fingerprints, stored, asked, asker, rows, known, in_batch)
+        return Batch(documents, stored, asked_keys(stored, self._flips), rows, known)
 
     def read_identities(
         self, connection: Connection, identities: Iterable[int], visits: Visits
@@ -172,22 +157,30 @@ class Lookup:
         of_identities: Sequence[Sighting] = (),
         visits: Visits = NO_VISITS,
         *,
+        first: int = 0,
         limit: int | None = None,
     ) -> BatchCandidates:
         """Every claim that a key or an identity of a batch leads to.
 
         Those within a distance, by default that of the rule, are read to be compared; their texts
-        only as far as :func:`with_texts` allows, those of the nearest claims first.
+        only as far as :func:`with_texts` allows, those of the nearest claims first. The claims that
+        the documents would get are numbered from `first` on.
         """
-        limit = self.rule.limit if limit is None else limit
-        candidates = BatchCandidates(batch, limit, of_identities)
-        if batch.asked.size and len(hits := self._look_up(connection, batch.asked)):
-            self._add_pairs(connection, candidates, hits)
-        self._read_rows(connection, candidates)
-        compared = candidates.rows.keys() & {*chain.from_iterable(candidates.compared)}
-        if compared and visits.visit is not None:
-            here = self.here(ids=compared, others=visits.others) | {"visit": visits.visit}
-            found = connection.execute(queries.meeting, here)
+        documents = [
+            row._replace(id=number, origin=number) for number, row in enumerate(batch.rows, first)
+        ]
+        candidates = BatchCandidates(batch, documents, of_identities)
+        if any(batch.asked):
+            self._find(connection, candidates)
+        self.counts["index/candidates"] += len(candidates.rows)
+        candidates.choose(self.rule.limit if limit is None else limit)
+        compared = {*chain.from_iterable(candidates.compared.values())}
+        candidates.rows |= self._rows(connection, compared.difference(candidates.rows))
+        contents = {one.content for one in of_identities if not one.of_claim}
+        self.read_texts(connection, contents | with_texts(candidates))
+        if (here := compared & candidates.rows.keys()) and visits.visit is not None:
+            now = self.here(ids=here, others=visits.others) | {"visit": visits.visit}
+            found = connection.execute(queries.meeting, now)
             candidates.meeting = list(map(Sighting._make, found))
         candidates.copies = _read_copies(self, connection, candidates, visits)
         return candidates
@@ -196,83 +189,57 @@ class Lookup:
         """The parameters of a query in this namespace."""
         return {"namespace": self.namespace.id, **{name: list(lists[name]) for name in lists}}
 
-    def _look_up(self, connection: Connection, asked: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Look up keys, in ascending order.
+    def _find(self, connection: Connection, candidates: BatchCandidates) -> None:
+        """Read the claims that the keys of a batch lead to, and see which keys are hot."""
+        slots, batch = self.keys.slots, candidates.batch
+        hits = self._look_up(connection, candidates, batch.asked)
+        if not hits:
+            return
+        candidates.hot_keys = self._hot_keys(hits)
+        askers, family = defaultdict[tuple[int, int], list[int]](list), set[int]()
+        for row, keys in zip(candidates.documents, batch.keys, strict=True):
+            more = candidates.family_keys(row, keys, slots)
+            family.update(more)
+            for asked in (*keys, *((slots, key) for key in more)):
+                askers[asked].append(row.id)
+        if family:
+            hits |= self._look_up(connection, candidates, [*[()] * slots, [*family]])
+            candidates.hot_keys = self._hot_keys(hits)
+        if self.keys.needs_shingles:
+            for slot, key, claim in hits:
+                # A value that many items share leads to none of them.
+                is_common = slot == slots and (slot, key) in candidates.hot_keys
+                candidates.askers[claim].update(() if is_common else askers[slot, key])
 
-        Returns an array of shape (n, 2): keys as in `Batch.asked`, and claims.
+    def _hot_keys(self, hits: Iterable[tuple[int, int, int]]) -> frozenset[KeyRow]:
+        """The keys that led to too many claims; blocks are stored however many share them."""
+        first = 0 if self.keys.needs_shingles else self.keys.slots
+        counted = Counter((slot, key) for slot, key, _ in hits if slot >= first)
+        return frozenset(KeyRow(*key) for key, count in counted.items() if count >= HOT_KEY)
+
+    def _look_up(
+        self, connection: Connection, candidates: BatchCandidates, asked: Sequence[Sequence[int]]
+    ) -> set[tuple[int, int, int]]:
+        """Look up keys, by slots; returns slot, key and claim of those that lead to valid claims.
+
+        The rows of these claims are read.
         """
         if self.database.dialect == "sqlite":
-            here = self.here(keys=asked.tolist())
+            here = self.here(
+                keys=(slotted(slot, key) for slot, of in enumerate(asked) for key in of)
+            )
         else:
-            edges = np.searchsorted(asked, [slot << 32 for slot in range(self.keys.slots + 2)])
-            keys = asked.astype(np.int32)
-            of_slots = {
-                f"keys{slot}": keys[start:stop].tolist()
-                for slot, (start, stop) in enumerate(pairwise(edges))
-            }
-            here = self.here(**of_slots)
-        rows = connection.execute(self._hits, here)
-        slot, key, claim = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, 3).T
-        return np.stack([slotted(slot, key), claim], axis=1)
-
-    def _add_pairs(
-        self, connection: Connection, candidates: BatchCandidates, hits: NDArray[np.int64]
-    ) -> None:
-        """Add the pairs of documents and claims that hits lead to, with their distances.
-
-        The hits have shape (n, 2): a key as in `Batch.asked`, and a claim.
-        """
-        batch, slots = candidates.batch, self.keys.slots
-        asked, asker = batch.asked, batch.asker
-        is_whole = hits[:, 0] >= slots << 32
-        hits, whole_hits = self._valid(connection, candidates, hits[~is_whole]), hits[is_whole]
-        if self.keys.needs_shingles:
-            candidates.hot_keys = key_rows(hot_keys(hits))
-            more = [
-                (key, number)
-                for number, row in enumerate(batch.rows)
-                for key in candidates.family_keys(number, row, slots)
-            ]
-            if more:
-                exact, of_family = np.array(more).T
-                asked = np.concatenate([asked, slotted(slots, exact)])
-                asker = np.concatenate([asker, of_family])
-                order = np.argsort(asked, kind="stable")
-                asked, asker = asked[order], asker[order]
-                beyond = int(np.searchsorted(asked, slots << 32))
-                whole_hits = self._look_up(connection, asked[beyond:])
-        whole_hits = self._valid(connection, candidates, whole_hits)
-        # Equal items on pages with other texts.
-        hot = hot_keys(whole_hits)
-        candidates.hot_keys |= key_rows(hot)
-        whole_hits = whole_hits[~among(whole_hits[:, 0], hot)]
-        pairs = joined(asked, asker, np.concatenate([hits, whole_hits]))
-        packed = b"".join(candidates.rows[claim].fingerprint for claim in pairs[:, 1].tolist())
-        claimed = np.frombuffer(packed, np.uint8).reshape(-1, self.width)
-        distances = hamming(batch.fingerprints[pairs[:, 0]], claimed)
-        candidates.pairs = np.column_stack([pairs, distances])
-
-    def _valid(
-        self, connection: Connection, candidates: BatchCandidates, hits: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """The hits that lead to valid claims, whose rows are read."""
-        missing = {*hits[:, 1].tolist()}.difference(candidates.rows)
-        candidates.rows |= self._rows(connection, missing)
-        return hits[among(hits[:, 1], list(candidates.rows))]
+            here = self.here(**{f"keys{slot}": keys for slot, keys in enumerate(asked)})
+        hits = {(slot, key, claim) for slot, key, claim in connection.execute(self._hits, here)}
+        unread = {claim for *_, claim in hits}.difference(candidates.rows)
+        candidates.rows |= self._rows(connection, unread)
+        return {hit for hit in hits if hit[-1] in candidates.rows}
 
     def _rows(self, connection: Connection, claims: Iterable[int]) -> dict[int, ClaimRow]:
         """The rows of valid claims."""
         here = self.here(ids=sorted(claims))
         rows = connection.execute(queries.details, here).all() if here["ids"] else ()
         return {claim.id: claim for claim in map(ClaimRow._make, rows)}
-
-    def _read_rows(self, connection: Connection, candidates: BatchCandidates) -> None:
-        """Read the rows of what is compared, and texts: those of the nearest claims."""
-        missing = {*chain.from_iterable(candidates.compared)}.difference(candidates.rows)
-        candidates.rows |= self._rows(connection, missing)
-        wanted = with_texts(candidates)
-        wanted |= {one.content for one in candidates.of_identities if not one.of_claim}
-        self.read_texts(connection, wanted)
 
     def read_texts(self, connection: Connection, contents: Iterable[int]) -> None:
         """Read texts, given by their numbers, unless they are at hand."""
@@ -283,19 +250,19 @@ class Lookup:
 
 def _read_copies(
     lookup: Lookup, connection: Connection, candidates: BatchCandidates, visits: Visits
-) -> Mapping[int, Sequence[ClaimRow]]:
+) -> dict[int, list[ClaimRow]]:
     """Some copies of each claim of another site that a batch is compared with.
 
     Two different items are no copies of one. With "pass", those of this visit count.
     """
-    rows, claims = candidates.batch.rows, candidates.rows
+    rows, claims = candidates.documents, candidates.rows
     sites = {site(row.url) for row in (*rows, *claims.values()) if row.url}
     if len(sites) < 2 or lookup.rule.facts != "auto":
         return {}
     unread = {
         claim
-        for row, compared in zip(rows, candidates.compared, strict=True)
-        for claim in compared
+        for row in rows
+        for claim in candidates.compared[row.id]
         if row.facts and claim in claims and not may_be_one_site(row.url, claims[claim].url)
     }
     copies = defaultdict[int, list[ClaimRow]](list)

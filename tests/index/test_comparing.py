@@ -76,9 +76,9 @@ def test_what_others_claim_after_the_comparison_is_seen_under_the_lock(
         index.claim(article(1), key="a")
         read = index.lookup.read
 
-        def read_and_be_overtaken(*arguments: Any) -> Any:
+        def read_and_be_overtaken(*arguments: Any, **more: Any) -> Any:
             monkeypatch.setattr(index.lookup, "read", read)
-            found = read(*arguments)
+            found = read(*arguments, **more)
             other.claim(article(2), key="b")
             return found
 
@@ -114,7 +114,7 @@ def test_a_batch_compares_a_bounded_number_of_words_but_each_document_with_its_n
     db: Database, compared: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = Index(db)
-    monkeypatch.setattr(decide._Budget, "__init__", budget_of(5000))
+    monkeypatch.setattr(decide.Budget, "__init__", budget_of(5000))
     verdicts = index.execute(documents(index, range(20)))
     assert {verdict.kind for verdict in verdicts} == {"unique"}
     reasons = [verdict.differs for verdict in verdicts]
