@@ -22,7 +22,7 @@ from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.db.values import ComparedBy, State, storable
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.tokens import fold_table
-from scrapy_simhash.index.batch import digest_of, how_compared, identity_hash, whole_key
+from scrapy_simhash.index.batch import exact_key, how_compared, identity_hash
 from scrapy_simhash.index.verdict import ClaimRow, Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.state import without_state
@@ -105,8 +105,8 @@ def make_part(documents: Sequence[Document | None], plan: Plan) -> Part:
             continue
         if not document.exact:
             keys[number, :slots] = plan.keys.keys(document.sketch)
-        if (whole := whole_key(document)) is not None:
-            keys[number, slots] = whole
+        if document.digest is not None:
+            keys[number, slots] = exact_key(document.digest)
         mine = _NO_SHINGLES if document.sketch.shingles is None else document.sketch.shingles
         shingles.append(mine)
         text = (document.text or "").encode("utf-8", "replace")
@@ -116,7 +116,7 @@ def make_part(documents: Sequence[Document | None], plan: Plan) -> Part:
             names.update(document.facts.names)
         rest = marshal.dumps((storable(document.url), facts, document.page_sketch))
         details += [text, rest]
-        digest = digest_of(document)
+        digest = document.digest
         rows[number] = (
             (document.sketch.fingerprint or 0).to_bytes(plan.width, "big"),
             digest or bytes(_DIGEST),

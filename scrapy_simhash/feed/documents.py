@@ -149,7 +149,6 @@ class ItemReader:
             facts=facts,
             digest=digest,
             exact=exact,
-            token=number,
             published=content.published,
             canonical=content.canonical,
         )
@@ -256,7 +255,6 @@ class PageReader:
             text=text,
             facts=facts,
             page_sketch=page_sketch,
-            token=number,
         )
 
     def _read(self, page: WarcPage, most: int) -> tuple[str, Facts, bytes | None] | None:

@@ -56,16 +56,9 @@ def keys_of(document: Document, keys: Bands | Blocks) -> list[KeyRow]:
         return stored
     if not document.exact:
         stored += map(KeyRow, range(keys.slots), keys.keys(document.sketch).tolist())
-    if (whole := whole_key(document)) is not None:
-        stored.append(KeyRow(keys.slots, whole))
+    if document.digest is not None:
+        stored.append(KeyRow(keys.slots, exact_key(document.digest)))
     return stored
-
-
-def whole_key(document: Document) -> int | None:
-    """The key of the item as a whole, if it has one."""
-    if document.exact:
-        return exact_key(cast("int", document.sketch.fingerprint).to_bytes(20, "big"))
-    return exact_key(document.digest) if document.digest else None
 
 
 def document_row(document: Document, claimant: ClaimRow, width: int) -> ClaimRow:
@@ -80,7 +73,7 @@ def document_row(document: Document, claimant: ClaimRow, width: int) -> ClaimRow
         size=document.sketch.size,
         key=storable(document.key),
         url=storable(document.url),
-        digest=digest_of(document),
+        digest=document.digest,
         facts=None if document.facts is None else document.facts.packed(),
         minhash=None if shingles is None or not shingles.size else minhash(shingles),
         page_sketch=document.page_sketch,
@@ -129,13 +122,6 @@ def statement_size(key: str, url: str | None, item: bytes | None = None) -> int:
     Characters take up to four, and a byte two if it is escaped.
     """
     return 4 * (len(key) + len(url or "")) + 2 * len(item or b"")
-
-
-def digest_of(document: Document) -> bytes | None:
-    """Equal for equal items; for a document compared as a whole, its fingerprint."""
-    if document.exact and document.digest is None:
-        return cast("int", document.sketch.fingerprint).to_bytes(20, "big")[-16:]
-    return document.digest
 
 
 def text_digest_of(document: Document) -> int:

@@ -107,7 +107,7 @@ class Work:
         counts["quarantine/orphans_pushed_out"] += self._evicted["orphans"]
         counts["index/texts_pushed_out"] += self._evicted["texts"]
         return [
-            Verdict("skipped", reason=reason) if reason else verdicts.get(document.token)
+            Verdict("skipped", reason=reason) if reason else verdicts.get(document)
             for document, reason in zip(self._claims, self._reasons, strict=True)
         ]
 
@@ -156,18 +156,15 @@ class Work:
         verdicts = decide_batch(lookup.rule, lookup.texts, candidates, seen)
         return _Decided(counter, candidates, verdicts, seen)
 
-    def _execute(self, decided: _Decided | None, connection: Connection) -> dict[int, Verdict]:
-        """Take the lock and do the work, given what was decided before.
-
-        Returns the verdicts by the tokens of the documents.
-        """
+    def _execute(self, decided: _Decided | None, connection: Connection) -> dict[Document, Verdict]:
+        """Take the lock and do the work, given what was decided before; returns the verdicts."""
         held = lock(connection, self._namespace, len(self._claims), self._foreseen(decided))
         writer = Writer(connection, self._namespace, held, self._budgets)
         writer.largest_text = self._largest_text
         writer.release(self._released, self._old, self._claimant.run)
         writer.delete(self._release, orphaned=True)
         was_made_again = writer.confirm(self._confirm)
-        verdicts = dict[int, Verdict]()
+        verdicts = dict[Document, Verdict]()
         if decided is not None:
             if held.counter != decided.counter or self._released or was_made_again:
                 decided = self._decide(lambda work: work(connection), writer.numbers.start)
@@ -201,7 +198,7 @@ class Work:
 
     def _write(
         self, connection: Connection, writer: Writer, decided: _Decided
-    ) -> dict[int, Verdict]:
+    ) -> dict[Document, Verdict]:
         """Write the claims and the sightings; returns the final verdicts."""
         _, candidates, verdicts, seen = decided
         claims = self._write_claims(writer, candidates, verdicts)
@@ -209,7 +206,7 @@ class Work:
         documents = candidates.batch.documents
         fields = _changed_fields(connection, self._lookup, documents, verdicts)
         done = {
-            document.token: replace(
+            document: replace(
                 verdict,
                 claim=claims.get(verdict.claim.id, verdict.claim) if verdict.claim else None,
                 match=final(verdict.match) if verdict.match else None,

@@ -9,9 +9,8 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import islice
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,13 +149,23 @@ _NO_DISTANCE = 1 << 15
 _MOST_BYTES = 8 << 20
 
 
+@dataclass(slots=True)
+class _StoredText:
+    packed: bytes
+    #: Once it was compared.
+    shingles: NDArray[np.uint64] | None = None
+
+    @property
+    def bytes(self) -> int:
+        return len(self.packed) + (0 if self.shingles is None else self.shingles.nbytes)
+
+
 class _Kept(threading.local):
     """What all caches keep, by cache and claim; each crawl of a process compares in one thread."""
 
     def __init__(self) -> None:
-        #: Compressed texts, the least recently used first; shingles of those that were compared.
-        self.texts: OrderedDict[tuple[Texts, int], bytes] = OrderedDict()
-        self.shingles: dict[tuple[Texts, int], NDArray[np.uint64] | None] = {}
+        #: The least recently used first.
+        self.texts: OrderedDict[tuple[Texts, int], _StoredText] = OrderedDict()
         self.bytes = 0
 
 
@@ -185,8 +194,7 @@ class Texts:
     def __init__(self, scheme: Scheme, note_work: Callable[[], None]) -> None:
         self._scheme, self._note_work, self.bits = scheme, note_work, scheme.bits
         self.in_batch: Mapping[int, Document] = {}
-        # By the tokens of a document and of an earlier one, or the number of a claim.
-        self._changes: dict[tuple[int, int, bool], Changes | None] = {}
+        self._changes = cache(self._compare)
 
     def missing(self, claims: Iterable[int]) -> list[int]:
         """The claims whose texts are not cached."""
@@ -196,22 +204,20 @@ class Texts:
         """Add the compressed texts of claims, by the claims' numbers."""
         for claim, packed in texts.items():
             if len(packed) < _MOST_BYTES:
-                _kept.texts[self, claim] = packed
+                _kept.texts[self, claim] = _StoredText(packed)
                 _kept.bytes += len(packed)
 
     def values(self, content: int) -> Mapping[str, str] | None:
         """The short values kept with a text; None if it is not at hand, or damaged."""
-        packed = _kept.texts.get((self, content))
-        return None if packed is None else unpack_text(packed)[1]
+        stored = _kept.texts.get((self, content))
+        return None if stored is None else unpack_text(stored.packed)[1]
 
     def trim(self) -> None:
         """Forget what was compared, and the least recently used texts if there are too many."""
-        self._changes.clear()
+        self._changes.cache_clear()
         self.in_batch = {}
         while _kept.bytes > _MOST_BYTES:
-            claim, packed = _kept.texts.popitem(last=False)
-            shingles = _kept.shingles.pop(claim, None)
-            _kept.bytes -= len(packed) + (0 if shingles is None else shingles.nbytes)
+            _kept.bytes -= _kept.texts.popitem(last=False)[1].bytes
 
     def similarities(
         self, document: Document, row: ClaimRow, claims: Sequence[ClaimRow]
@@ -242,41 +248,36 @@ class Texts:
         """See `Match.changes`."""
         other = self.in_batch.get(claim)
         is_stored = (self, claim) in _kept.texts if other is None else other.text is not None
-        has_texts = document.text is not None and is_stored
-        return partial(self._find_changes, document, claim) if has_texts else None
+        if document.text is None or not is_stored:
+            return None
+        return partial(self._changes, document, claim if other is None else other)
 
-    def _find_changes(
-        self, document: Document, claim: int, *, with_state: bool = False
+    def _compare(
+        self, document: Document, other: Document | int, *, with_state: bool = False
     ) -> Changes | None:
-        other = self.in_batch.get(claim)
-        pair = document.token, claim if other is None else other.token, with_state
-        if pair not in self._changes:
-            new, old = cast("str", document.text), self._text_of(claim)
-            self._changes[pair] = (
-                None if old is None else changes_of(new, old, with_state=with_state)
-            )
-            self._note_work()
-        return self._changes[pair]
-
-    def _text_of(self, claim: int) -> str | None:
-        other = self.in_batch.get(claim)
-        return unpack_text(_kept.texts[self, claim])[0] if other is None else other.text
+        """How a text differs from that of an earlier document of the batch, or of a claim."""
+        if isinstance(other, Document):
+            old = other.text
+        else:
+            old = unpack_text(_kept.texts[self, other].packed)[0]
+        changes = (
+            None if old is None else changes_of(document.text or "", old, with_state=with_state)
+        )
+        self._note_work()
+        return changes
 
     def _shingles_of(self, claim: int) -> NDArray[np.uint64] | None:
         if (other := self.in_batch.get(claim)) is not None:
             return other.sketch.shingles
-        key = self, claim
-        if key not in _kept.texts:
+        if (stored := _kept.texts.get((self, claim))) is None:
             return None
-        _kept.texts.move_to_end(key)
-        if key not in _kept.shingles:
-            # A damaged text counts as not stored.
-            text = self._text_of(claim)
-            shingles = None if text is None else self._scheme.sketch(text).shingles
-            _kept.shingles[key] = shingles
+        _kept.texts.move_to_end((self, claim))
+        # A damaged text counts as not stored.
+        if stored.shingles is None and (text := unpack_text(stored.packed)[0]) is not None:
+            stored.shingles = shingles = self._scheme.sketch(text).shingles
             _kept.bytes += 0 if shingles is None else shingles.nbytes
             self._note_work()
-        return _kept.shingles[key]
+        return stored.shingles
 
 
 def decide_batch(

@@ -308,7 +308,7 @@ class Document:
     """A document to be claimed.
 
     Attributes:
-        sketch: fingerprint and features; the digest of a document that is compared as a whole.
+        sketch: fingerprint and features; of a document compared as a whole, bits of its digest.
         key: the identity key.
         url: the URL of its page.
         listing: identifies a listing page, whose items are different because they have different
@@ -318,8 +318,7 @@ class Document:
         facts: values compared besides the text; None to compare the text only.
         page_sketch: a sketch of all visible text of the page, if the page's text is compared.
         digest: 16 bytes that are equal for equal items; None for a document that is not an item.
-        exact: whether it is compared as a whole, exactly, and not by its text.
-        token: a number that identifies this document.
+        exact: whether it is compared as a whole, by its digest, and not by its text.
         downloaded_in: the run that downloaded its page, if that was not modified since: it is then
             unchanged, or not compared. 0 for a page of this crawl.
         published: when the item was published, in seconds since the epoch; of a corpus only.
@@ -339,7 +338,6 @@ class Document:
     page_sketch: bytes | None = None
     digest: bytes | None = None
     exact: bool = False
-    token: int = field(default_factory=random_number)
     downloaded_in: int = 0
     published: int | None = None
     canonical: bool = False

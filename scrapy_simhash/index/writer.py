@@ -146,8 +146,8 @@ def stored_keys(plan: str, claim: ClaimRow) -> list[KeyRow]:
     """The keys of a claim, computed from its row."""
     slots = load_keys(plan).slots
     if claim.compared_by == ComparedBy.EXACT:
-        return [KeyRow(slots, exact_key(claim.fingerprint))]
-    if claim.packed_keys is not None:
+        numbers = []
+    elif claim.packed_keys is not None:
         numbers = np.frombuffer(claim.packed_keys, "<i4").tolist()
     else:
         sketch = Sketch(int.from_bytes(claim.fingerprint, "big"), 0, None)

@@ -35,7 +35,7 @@ def made(reader, items):
         and (
             *(document.sketch.fingerprint, document.sketch.size, document.key, document.url),
             *(document.listing, document.text, document.facts, document.digest, document.exact),
-            *(document.published, document.canonical, document.token),
+            *(document.published, document.canonical),
             *(document.facts.names, document.facts.shown),
             None if document.sketch.shingles is None else document.sketch.shingles.tolist(),
         )

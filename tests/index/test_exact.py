@@ -34,10 +34,15 @@ def digest(number: int) -> int:
 def row(number: int, page: str = "", key: str = "") -> Document:
     """A row of a table, identified by its content; some name their page."""
     content = digest(number) ^ digest(hash(page)) if page else digest(number)
+    return whole(content, key or f"row {number}")
+
+
+def whole(content: int, key: str) -> Document:
     return Document(
         Sketch(content, 0, None),
-        key or f"row {number}",
+        key,
         facts=Facts(),
+        digest=content.to_bytes(16, "big"),
         exact=True,
     )
 
@@ -61,19 +66,16 @@ def test_an_equal_one_is_found_and_one_that_differs_in_a_bit_is_not(
     assert copy.match.pending
     index.confirm(first)
     assert not ask(index, row(1, key="b"))[0].match.pending
-    other = row(1, key="c")
-    other.sketch = Sketch(digest(1) ^ 1 << 40, 1, None)
-    assert kinds(index, other) == ["unique"]
+    assert kinds(index, whole(digest(1) ^ 1 << 40, "c")) == ["unique"]
 
 
 def test_a_text_of_the_same_fingerprint_is_not_equal_to_one(open_: Callable[..., Index]) -> None:
     index = open_(namespace="mixed")
     text = index.document(article(1), key="text")
-    whole = Document(Sketch(text.sketch.fingerprint, 1, None), "row", exact=True)
-    assert kinds(index, text, whole) == ["unique", "unique"]
+    assert kinds(index, text, whole(text.sketch.fingerprint, "row")) == ["unique", "unique"]
     (copy,) = ask(index, index.document(edited(article(1)), key="copy"))
     assert copy.match.key == "text"
-    again = Document(Sketch(text.sketch.fingerprint, 1, None), "another", exact=True)
+    again = whole(text.sketch.fingerprint, "another")
     assert ask(index, again)[0].match.key == "row"
 
 
