@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.shingles import similarities_of
 from scrapy_simhash.index.batch import Batch, KeyRow, family_keys
-from scrapy_simhash.index.decide import NEAREST, WORDS, Budget, decide, nearest
+from scrapy_simhash.index.decide import NEAREST, Budget, decide, nearest
 from scrapy_simhash.index.rule import Rule, are_equal, compare
 from scrapy_simhash.index.seen import Seen, sighting_of
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Sighting, Verdict
@@ -125,7 +125,7 @@ class BatchCandidates:
 
 def with_texts(candidates: BatchCandidates) -> set[int]:
     """The claims whose texts are read: of each document the nearest, as far as it is allowed."""
-    claims, wanted, left = candidates.rows, set[int](), WORDS
+    claims, wanted, budget = candidates.rows, set[int](), Budget()
     for row in candidates.documents:
         # Those with the same facts first: others are no copies, whatever their texts.
         others = [
@@ -134,11 +134,12 @@ def with_texts(candidates: BatchCandidates) -> set[int]:
             if claim in claims
         ]
         nearest = (claim for *_, claim in sorted(others) if not are_equal(row, claims[claim]))
-        for rank, claim in enumerate(islice(nearest, NEAREST)):
-            left -= row.size + claims[claim].size
-            if rank and left < 0:
-                break
-            wanted.add(claim)
+        budget.is_first = True
+        wanted.update(
+            claim
+            for claim in islice(nearest, NEAREST)
+            if budget.allows(row.size + claims[claim].size)
+        )
     return wanted
 
 

@@ -126,16 +126,6 @@ def _as_met(match: Match, row: ClaimRow, seen: Seen, own: Mapping[int, Sighting]
     return replace(match, row=claim._replace(**how))
 
 
-def _counting(similar: Sequence[Match], row: ClaimRow, rule: Rule, seen: Seen) -> Sequence[Match]:
-    """The claims, and their copies, that may show that a text is common.
-
-    With "pass", what a first crawl would do does not depend on earlier visits.
-    """
-    if rule.known != "pass":
-        return similar
-    return [match for match in similar if seen.met(match.row, row.identity)]
-
-
 def is_similar(row: ClaimRow, match: Match, rule: Rule) -> bool:
     """Whether the text of a document is similar to that of a claim, or both items are equal."""
     claim = match.row
@@ -184,7 +174,11 @@ def _with_differences(
     that: no other claim can be its match.
     """
     budget.is_first = True
-    strict = sharing_sites(row, facts, _counting(similar, row, rule, seen))
+    counting = similar
+    if rule.known == "pass":
+        # What a first crawl would do does not depend on earlier visits.
+        counting = [match for match in similar if seen.met(match.row, row.identity)]
+    strict = sharing_sites(row, facts, counting)
     compared: list[Match] = []
     has_copy = False
     for match in sorted(similar, key=preference):
@@ -217,6 +211,7 @@ def difference(
     one of them, too, by the rule for one site, or agree with the claim in every fact.
     Within a `budget`, texts that may no longer be compared count as different.
     """
+    budget = budget or Budget()
     differs = _difference(row, facts, match, rule, strict, budget=budget)
     if differs or may_be_one_site(row.url, match.row.url):
         return differs
@@ -240,7 +235,7 @@ def _difference(
     rule: Rule,
     strict: frozenset[str],
     *,
-    budget: Budget | None,
+    budget: Budget,
 ) -> str | None:
     """Like :func:`difference`, without the copies of the claim."""
     other = match.row
@@ -261,7 +256,7 @@ def _difference(
     if is_unseen:
         return NOT_COMPARED
     if changes is not None:
-        if budget is not None and not budget.allows(row.size + other.size):
+        if not budget.allows(row.size + other.size):
             return NOT_COMPARED
         if name := _difference_of_texts(changes, relations):
             return name
