@@ -136,7 +136,7 @@ class Work:
         if self._batch is None or self._batch.known != known:
             self._batch = lookup.batch(documents, self._claimant, known)
         first = first or first_number(counter)
-        candidates = lookup.read(connection, self._batch, shown, visits, first=first)
+        candidates = lookup.read(connection, self._batch, shown, visits, first)
         for claim in self._confirm:
             if row := candidates.rows.get(claim.id):
                 candidates.rows[claim.id] = row._replace(state=State.CONFIRMED)

@@ -321,27 +321,15 @@ def _own_texts(texts: Texts, document: Document, was: Sequence[Sighting]) -> lis
     ]
 
 
-def nearest_claims(texts: Texts, candidates: BatchCandidates, count: int) -> list[Match]:
-    """The nearest claims that the keys of a batch of one document lead to."""
-    (row,), (document,) = candidates.documents, candidates.batch.documents
-    matches = matches_of(texts, candidates, row, document, is_all=True)
-    return list(map(final, sorted(matches, key=lambda match: match.distance)[:count]))
-
-
 def final(match: Match) -> Match:
     """A match without what only the rule needs: texts, and the copies of its claim."""
     return replace(match, changes=None, copies=())
 
 
 def matches_of(
-    texts: Texts,
-    candidates: BatchCandidates,
-    row: ClaimRow,
-    document: Document,
-    *,
-    is_all: bool = False,
+    texts: Texts, candidates: BatchCandidates, row: ClaimRow, document: Document
 ) -> list[Match]:
-    """A document's matches with the nearest of what it is compared with, or with all."""
+    """A document's matches with the nearest of what it is compared with."""
     rows, found = candidates.rows, dict[int, tuple[ClaimRow, int | None]]()
     for number, distance in candidates.compared[row.id].items():
         if number in rows:
@@ -357,7 +345,6 @@ def matches_of(
         for (_, distance), (jaccard, is_estimated) in zip(found.values(), similarities, strict=True)
     ]
     shown = candidates.shown.get(row.identity, ())
-    places = range(len(claims)) if is_all else nearest(row, claims, likeness, shown)
     return [
         compare(
             row,
@@ -369,5 +356,5 @@ def matches_of(
             changes=texts.changes(document, claims[place].id),
             copies=tuple(candidates.copies.get(claims[place].id, ())),
         )
-        for place in places
+        for place in nearest(row, claims, likeness, shown)
     ]

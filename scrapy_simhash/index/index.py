@@ -24,18 +24,11 @@ from scrapy_simhash.db.values import check_name, secret_of, storable
 from scrapy_simhash.exceptions import FingerprintMismatch, NamespaceGone
 from scrapy_simhash.index.batch import bare_sketch
 from scrapy_simhash.index.claiming import Work
-from scrapy_simhash.index.comparing import nearest_claims
 from scrapy_simhash.index.lookup import Lookup
 from scrapy_simhash.index.queries import invalidated_count
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
-from scrapy_simhash.index.verdict import (
-    ClaimRow,
-    Document,
-    LeftOut,
-    Match,
-    Verdict,
-)
+from scrapy_simhash.index.verdict import Document, LeftOut, Verdict
 from scrapy_simhash.keys.plan import choose_keys
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import shortened
@@ -225,22 +218,6 @@ class Index:
         if isinstance(content, str):
             return Document(self.scheme.sketch(content), key, url, text=content, **more)
         return Document(bare_sketch(content, self.scheme, self.lookup.keys), key, url, **more)
-
-    def nearest(self, content: str | int, limit: int = 5) -> list[Match]:
-        """The nearest claims that the keys lead to, whether or not they are near-duplicates.
-
-        With exact blocks, all claims within the index's distance are among them. Claims nothing.
-
-        Raises:
-            TypeError, ValueError, IndexUnavailable: as :meth:`claim`.
-        """
-        document = self.document(content, key="")
-        if document.sketch.fingerprint is None:
-            return []
-        lookup = self.lookup
-        batch = lookup.batch([document], ClaimRow())
-        read = partial(lookup.read, batch=batch, limit=lookup.bits)
-        return nearest_claims(lookup.texts, self.database.read(read), limit)
 
     def execute(
         self,

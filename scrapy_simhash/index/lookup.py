@@ -6,7 +6,6 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
@@ -27,7 +26,7 @@ from scrapy_simhash.index.batch import (
 )
 from scrapy_simhash.index.comparing import BatchCandidates, Texts, with_texts
 from scrapy_simhash.index.rule import Rule
-from scrapy_simhash.index.seen import NO_VISITS, Seen, Visits
+from scrapy_simhash.index.seen import Seen, Visits
 from scrapy_simhash.index.verdict import ClaimRow, Document, Sighting
 from scrapy_simhash.index.visits import may_be_one_site
 from scrapy_simhash.item.urls import site
@@ -68,7 +67,7 @@ class Lookup:
         counts: Counter[str],
     ) -> None:
         self.database, self.namespace, self.rule, self.counts = database, namespace, rule, counts
-        self.width, self.bits = -(-scheme.bits // 8), scheme.bits
+        self.width = -(-scheme.bits // 8)
         # It knows claims by their numbers, which start again in each namespace.
         self.texts = Texts(scheme, database.liveness.note)
         name, keys = namespace.name, load_keys(namespace.plan)
@@ -99,7 +98,7 @@ class Lookup:
         self,
         documents: Sequence[Document],
         claimant: ClaimRow,
-        known: Mapping[int, Sighting] = MappingProxyType({}),
+        known: Mapping[int, Sighting],
     ) -> Batch:
         """Prepare documents: at most 64, as each is compared with each.
 
@@ -154,17 +153,15 @@ class Lookup:
         self,
         connection: Connection,
         batch: Batch,
-        of_identities: Sequence[Sighting] = (),
-        visits: Visits = NO_VISITS,
-        *,
-        first: int = 0,
-        limit: int | None = None,
+        of_identities: Sequence[Sighting],
+        visits: Visits,
+        first: int,
     ) -> BatchCandidates:
         """Every claim that a key or an identity of a batch leads to.
 
-        Those within a distance, by default that of the rule, are read to be compared; their texts
-        only as far as :func:`with_texts` allows, those of the nearest claims first. The claims that
-        the documents would get are numbered from `first` on.
+        Those within the distance of the rule are read to be compared; their texts only as far as
+        :func:`with_texts` allows, those of the nearest claims first. The claims that the documents
+        would get are numbered from `first` on.
         """
         documents = [
             row._replace(id=number, origin=number) for number, row in enumerate(batch.rows, first)
@@ -173,7 +170,7 @@ class Lookup:
         if any(batch.asked):
             self._find(connection, candidates)
         self.counts["index/candidates"] += len(candidates.rows)
-        candidates.choose(self.rule.limit if limit is None else limit)
+        candidates.choose(self.rule.limit)
         compared = {*chain.from_iterable(candidates.compared.values())}
         candidates.rows |= self._rows(connection, compared.difference(candidates.rows))
         contents = {one.content for one in of_identities if not one.of_claim}

@@ -76,9 +76,9 @@ def test_what_others_claim_after_the_comparison_is_seen_under_the_lock(
         index.claim(article(1), key="a")
         read = index.lookup.read
 
-        def read_and_be_overtaken(*arguments: Any, **more: Any) -> Any:
+        def read_and_be_overtaken(*arguments: Any) -> Any:
             monkeypatch.setattr(index.lookup, "read", read)
-            found = read(*arguments, **more)
+            found = read(*arguments)
             other.claim(article(2), key="b")
             return found
 

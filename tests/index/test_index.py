@@ -53,16 +53,6 @@ def test_a_stored_claim_is_matched_before_a_nearer_pending_one(
     assert index.claim(0b111, key="d").match.key == "a"
 
 
-def test_nearest_lists_claims_by_distance_and_claims_nothing(blocks: Callable[..., Index]) -> None:
-    index = blocks(rule=Rule(distance=2))
-    for number in (0b1, 0b111111, 0b1110000):
-        index.claim(number, key=str(number))
-    assert [match.distance for match in index.nearest(0)] == [1, 3, 6]
-    assert [match.key for match in index.nearest(0, limit=1)] == ["1"]
-    assert len(index) == 3
-    assert Index(index.database, namespace="empty").nearest(article(1)) == []
-
-
 # Distances
 
 
