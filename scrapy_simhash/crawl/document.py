@@ -7,6 +7,7 @@ page yields no other item; otherwise the item as a whole, for equality.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,7 +45,7 @@ Reason = Literal[NoText, "disabled", "error_page", "too_short", "unreadable"]
 _SHELL_FEATURES = 32
 _SHELL_RATIO = 500
 
-# Pages of a host whose items are looked at: the first ones, and each so many behind them.
+# Items of a host that are looked at behind a loose cut: the next ones, and then one of so many.
 _FIRST_PAGES = 16
 _EACH_PAGE = 8
 _REMEMBERED_HOSTS = 1024
@@ -72,8 +73,8 @@ class DocumentMaker:
     stats: CrawlStats
     ask_secret: Callable[[], bytes]
     _since: float = field(default_factory=time.time)
-    # Of each host: items with a text of their own, those looked at, and the loose cuts.
-    _cuts: dict[str, list[int]] = field(default_factory=dict)
+    # Of each host: items with a text of their own since the last one that was a loose cut.
+    _uncut: Counter[str] = field(default_factory=Counter)
 
     @cached_property
     def _secret(self) -> bytes:
@@ -90,12 +91,13 @@ class DocumentMaker:
         with self.stats.spent("text_seconds"):
             says = PageText(page, self.settings, self._secret, self._since)
             content = self._read(item, page, says)
-            if content.digest is None:
+            digest = digest_on(content, page.url)
+            if digest is None:
                 return "unreadable"
             is_own = page.has_own_item and stands_for_page(item, page.url)
-            key = self._identity(page, content, is_own=is_own)
-            document = Document(_NO_SKETCH, key, page.url, alone=page.has_one_item)
-            document.digest = digest_on(content, page.url)
+            key = _identity(page, content, is_own=is_own) or UNIDENTIFIED + digest.hex()
+            alone = page.has_one_item
+            document = Document(_NO_SKETCH, key, page.url, alone=alone, digest=digest)
         if not page.has_one_item and content.own_url is not None:
             document.listing = page.download
         return Draft(document, content, says)
@@ -112,7 +114,7 @@ class DocumentMaker:
         if document.text is not None:
             reason = self._add_sketch(document, page)
         if document.sketch.fingerprint is None and (
-            reason := self._add_digest(document, page, content, reason)
+            reason := self._add_digest(document, content, reason)
         ):
             return reason
         self._pack(document, content.facts if document.exact else document.facts)
@@ -189,23 +191,23 @@ class DocumentMaker:
     def _cut(self, page: Page, says: PageText, text: str) -> str | None:
         """What a loose cut has of the main text of its page, as of some or most pages of a host.
 
-        Where the first pages had none, only every eighth is looked at: it takes a tenth of parsing.
+        Where many items were none, only every eighth is looked at: it takes a tenth of parsing.
         """
         if not text:
             return None
-        if len(self._cuts) > _REMEMBERED_HOSTS:
-            self._cuts.clear()
-        counts = self._cuts.setdefault(urlsplit(page.url).netloc, [0, 0, 0])
-        counts[0] += 1
-        if counts[1] >= _FIRST_PAGES and not counts[2] and counts[0] % _EACH_PAGE:
+        if len(self._uncut) > _REMEMBERED_HOSTS:
+            self._uncut.clear()
+        host = urlsplit(page.url).netloc
+        self._uncut[host] += 1
+        if self._uncut[host] > _FIRST_PAGES and self._uncut[host] % _EACH_PAGE:
             return None
         cut = says.cut(text)
-        counts[1] += 1
-        counts[2] += cut is not None
+        if cut is not None:
+            self._uncut[host] = 0
         return cut
 
     def _add_digest(
-        self, document: Document, page: Page, content: ItemContent, reason: Reason | None
+        self, document: Document, content: ItemContent, reason: Reason | None
     ) -> Reason | None:
         """Have an item compared as a whole; or return why it can't be.
 
@@ -217,7 +219,7 @@ class DocumentMaker:
             return reason or "unreadable"
         if content.is_empty:
             return reason or "no_text"
-        digest = cast("bytes", digest_on(content, page.url))
+        digest = cast("bytes", document.digest)
         bits = min(self.settings.scheme.bits, 8 * len(digest))
         document.sketch = Sketch(int.from_bytes(digest, "big") & (1 << bits) - 1, 0, None)
         document.text, document.facts, document.page_sketch = None, Facts(), None
@@ -249,19 +251,18 @@ class DocumentMaker:
         document.sketch, document.text, document.facts = sketch, text, facts
         return None
 
-    def _identity(self, page: Page, content: ItemContent, *, is_own: bool) -> str:
-        """The key by which later visits know an item.
 
-        The values of SIMHASH_KEY, or its own URL, on whichever page it is found; else the request
-        of its page, if it is alone there or the page's own item. The first item of a callback that
-        waits counts as such if it has the URL of the page.
-        """
-        if (key := key_on(content, page.url)) is not None:
-            return key
-        may_be = page.may_have_more and content.has_page_url
-        if page.has_one_item or is_own or may_be:
-            return page.key
-        return UNIDENTIFIED + cast("bytes", digest_on(content, page.url)).hex()
+def _identity(page: Page, content: ItemContent, *, is_own: bool) -> str | None:
+    """The key by which later visits know an item; None if nothing identifies it.
+
+    The values of SIMHASH_KEY, or its own URL, on whichever page it is found; else the request of
+    its page, if it is alone there or the page's own item. The first item of a callback that waits
+    counts as such if it has the URL of the page.
+    """
+    if (key := key_on(content, page.url)) is not None:
+        return key
+    may_be = page.may_have_more and content.has_page_url
+    return page.key if page.has_one_item or is_own or may_be else None
 
 
 def _left_out(page: Page) -> Reason | None:
