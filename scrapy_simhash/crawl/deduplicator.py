@@ -16,7 +16,6 @@ from weakref import WeakValueDictionary
 
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_simhash.crawl.document import DocumentMaker
 from scrapy_simhash.crawl.end import CrawlEnd
@@ -73,12 +72,8 @@ class Claims:
         """
         namespace = tracked.page.namespace
         asked_again: int | None = None
-        before: Verdict | None = None
         while True:
-            if before is not None:
-                # That verdict no longer holds.
-                self.worker.release(namespace, before)
-            verdict = before = await self.worker.claim(namespace, document)
+            verdict = await self.worker.claim(namespace, document)
             self.errors.note_answer()
             if verdict.claim is not None:
                 self._open[namespace, verdict.claim.id] = tracked
@@ -94,14 +89,15 @@ class Claims:
                 if is_stored:
                     return verdict
                 # This one takes its place.
-            # Its item was settled meanwhile, or has been stored unchecked as the answer was late.
-            elif match.claim != asked_again and (
-                (match.pending and match.run == self.worker.thread.run)
-                or (namespace, match.claim) in self._lost
-            ):
-                asked_again = match.claim
             else:
-                return verdict
+                # Its item was settled meanwhile, or stored unchecked as the answer was late.
+                is_ours = match.pending and match.run == self.worker.thread.run
+                is_lost = is_ours or (namespace, match.claim) in self._lost
+                if not is_lost or match.claim == asked_again:
+                    return verdict
+                asked_again = match.claim
+            # That verdict no longer holds.
+            self.worker.release(namespace, verdict)
 
     def _depends_on_match(self, verdict: Verdict) -> bool:
         """Whether it matters that the match is stored.
@@ -269,8 +265,7 @@ class Deduplicator:
         if is_copy:
             self._send(near_duplicate, tracked, item, match=match)
             if not is_unwanted:
-                # It is stored in any case, and the items after it must not overtake it.
-                deferred_from_coro(self._leave_out(tracked.page, verdict, item))
+                self._worker.note(tracked.page.namespace, LeftOut(verdict, "report"))
         if not is_left_out:
             return None
         message = _message(verdict.kind, document, match)
@@ -329,21 +324,19 @@ class Deduplicator:
     async def _leave_out(self, page: Page, verdict: Verdict, item: Any) -> bool:
         """Note that an item is left out; whether it may be, as that is committed."""
         is_copy, budget = verdict.kind == "duplicate", self.settings.quarantine
-        stays = is_copy and self.settings.on_duplicate == "report"
-        left_out = LeftOut(verdict, "report" if stays else "drop" if is_copy else "same")
+        left_out = LeftOut(verdict, "drop" if is_copy else "same")
         with self._errors:
             try:
-                if budget and not stays:
+                if budget:
                     left_out.item, left_out.item_type = pack(item, largest(budget))
                 await self._worker.leave_out(page.namespace, left_out)
             except TooLarge:
                 # It could not be restored, so it is stored.
                 self.stats.count("quarantine/too_large")
-                if not is_copy:
-                    return False
-                left_out = LeftOut(verdict, "report")
-                await self._worker.leave_out(page.namespace, left_out)
-            return left_out.action != "report"
+                if is_copy:
+                    self._worker.note(page.namespace, LeftOut(verdict, "report"))
+                return False
+            return True
         self.stats.count("quarantine/failed")
         return False
 

@@ -75,6 +75,10 @@ class Worker:
         """Note that an item is left out; returns when that is committed."""
         await self._ask(Job("left_out", namespace, item))
 
+    def note(self, namespace: str, item: LeftOut) -> None:
+        """Note that a copy is stored, as soon as the database can."""
+        self.thread.put(Job("left_out", namespace, item, None))
+
     def confirm(self, namespace: str, verdict: Verdict) -> None:
         """Confirm the claim of a verdict as soon as the database can."""
         self.thread.put(Job("confirm", namespace, verdict, None))
