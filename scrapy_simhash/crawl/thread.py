@@ -43,8 +43,6 @@ _PAUSE = 0.25
 _PROBE = 0.5
 #: Of one that refuses us: servers take many wrong passwords for an attack.
 _PROBE_UNUSABLE = 30.0
-#: Seconds for which it is cleared up at the end.
-_TIDY_AT_END = 1.0
 
 
 class CrawlDatabase:
@@ -315,9 +313,9 @@ class DatabaseThread:
         elif self._database is not None:
             self._database.run.send_heartbeat()
 
-    def _tidy(self, seconds: float = 0.0) -> None:
-        if self._database is not None and self.error is None:
-            self._database.run.recovery.clear(seconds)
+    def _tidy(self) -> None:
+        if self._database is not None and self.error is None and not self._is_over:
+            self._database.run.recovery.clear()
 
     # Calls
 
@@ -326,35 +324,22 @@ class DatabaseThread:
         return self._open().size(namespace)
 
     def count(self) -> None:
-        """Count the claims, as far as the database answers."""
+        """Count the claims, if the database was opened."""
         if self._database is not None:
-            with suppress(Exception):
-                self._tidy(_TIDY_AT_END)
-                self.sizes, self.counts = self._database.sizes(), self._database.counts()
+            self.sizes, self.counts = self._database.sizes(), self._database.counts()
 
     def close(self, given: Mapping[str, Any]) -> Counter[str] | None:
-        """Close the run and the database; returns what `close_run` does, None if that failed."""
+        """Close the run and the database; returns what `close_run` does, None if there is none."""
         self._is_over = True
         if self._database is None:
             return None
         try:
-            database = self._open()
-            if lost := sum(job.is_outcome for job in self._jobs):
-                raise IndexUnavailable(  # noqa: TRY301 - as any error
-                    f"outcomes that could not be written: {lost}; {self.error}"
-                )
-            return database.close_run(**given)
-        except Exception as error:  # noqa: BLE001 - any error: the crawl is over
-            self.abandon()
-            logger.error(  # noqa: TRY400 - the message is complete
-                "The index could not be closed (%s). This run counts as crashed: the next one "
-                "releases its claims",
-                error,
-            )
-            return None
+            # Then outcomes could not be written.
+            if self.error is not None:
+                raise self.error
+            return self._open().close_run(**given)
         finally:
             self._database.close()
-            self._database = None
 
 
 def _kind(job: Job) -> tuple[bool, str]:

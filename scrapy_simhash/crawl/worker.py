@@ -95,9 +95,9 @@ class Worker:
         it works; for one that is busy with others, up to ten times as long.
         """
         self._timeout /= 2
-        # close() reports what is wrong with the database.
         if self.thread.is_started:
-            with suppress(TimeoutError, IndexUnavailable):
+            # close() reports what is wrong with the database.
+            with suppress(Exception):
                 await self._call(self.thread.count, _END_TIMEOUTS * self._timeout)
 
     async def close(self, **given: Any) -> Counter[str] | None:
@@ -108,18 +108,18 @@ class Worker:
         """
         if self._is_closed or not self.thread.is_started:
             return None
-        self._is_closed, started = True, time.monotonic()
+        self._is_closed = True
         # The last attempt to write the outcomes.
         self.thread.error = None
         close = partial(self.thread.close, given)
         try:
             absent = await self._call(close, _END_TIMEOUTS * self._timeout)
-        except (TimeoutError, IndexUnavailable):
+        except Exception as error:  # noqa: BLE001 - any error: the crawl is over
             self.thread.abandon()
-            logger.error(  # noqa: TRY400 - the traceback is of no use
-                "The index did not close within %.1f s. This run counts as crashed: the next one "
+            logger.error(  # noqa: TRY400 - the message is complete
+                "The index could not be closed (%s). This run counts as crashed: the next one "
                 "releases its claims",
-                time.monotonic() - started,
+                str(error) or "others keep it busy",
             )
             return None
         return cast("Counter[str] | None", absent)
