@@ -195,7 +195,6 @@ class Deduplicator:
         self.end = CrawlEnd(*here, self._claims.open_count, feeds, self.revisits)
         for handler, signal in (
             (self._start.spider_opened, signals.spider_opened),
-            (self._start.spider_closed, signals.spider_closed),
             (self.tracker.item_scraped, signals.item_scraped),
             (self.end.spider_opened, signals.spider_opened),
             (self.end.response_received, signals.response_received),

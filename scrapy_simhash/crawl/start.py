@@ -38,7 +38,8 @@ from scrapy_simhash.visible import plural
 
 logger = logging.getLogger(__name__)
 
-# Of Python's garbage collector while a crawl runs. By default it looks at new objects after 700.
+# Of Python's garbage collector. By default it looks at new objects after 700, most of which are in
+# use until their page has its verdict. Full collections are as frequent as before.
 _THRESHOLDS = (5000, 5, 2)
 
 _ACTIONS = {
@@ -116,8 +117,6 @@ class CrawlStart:
     worker: Worker
     stats: CrawlStats
     errors: ErrorPolicy
-    # Those of Python's garbage collector before the crawl, if they were changed.
-    _thresholds: tuple[int, int, int] | None = None
 
     async def spider_opened(self, spider: Spider) -> None:
         """Handle the signal; Scrapy waits for it before it fetches the first page."""
@@ -144,8 +143,7 @@ class CrawlStart:
             else:
                 self.errors.report(error)
         else:
-            _freeze_loaded_objects()
-            self._collect_rarely()
+            _collect_less_garbage()
             logger.info(
                 "Index %s, namespace %r with %s stored %s; %s (%s); %s; core: %s",
                 settings.shown_database,
@@ -159,22 +157,6 @@ class CrawlStart:
                 extra={"spider": spider},
             )
 
-    def spider_closed(self) -> None:
-        """Handle the signal: garbage is collected as often as before."""
-        if self._thresholds:
-            gc.set_threshold(*self._thresholds)
-
-    def _collect_rarely(self) -> None:
-        """Collect new objects less often: most are in use until their page has its verdict.
-
-        Full collections, which free the trees of pages with several items, are as frequent as
-        before. A collector that was turned off, or runs more rarely, is left alone.
-        """
-        thresholds = gc.get_threshold()
-        if gc.isenabled() and 0 < thresholds[0] < _THRESHOLDS[0]:
-            self._thresholds = thresholds
-            gc.set_threshold(*_THRESHOLDS)
-
     def _refuse(self, reason: str, error: Exception) -> None:
         self.stats.count_error(error.__cause__ or error)
         # An engine that has not started sends no engine_stopped.
@@ -186,14 +168,16 @@ class CrawlStart:
 
 
 @cache  # once per process: garbage of an earlier crawl must be collected
-def _freeze_loaded_objects() -> None:
-    """Exclude everything loaded so far from garbage collection.
+def _collect_less_garbage() -> None:
+    """Exclude everything loaded so far from garbage collection, and look at new objects less often.
 
     Each page that waits for a verdict keeps the hundred tasks that Scrapy creates for it, so full
     collections are more frequent than without this plugin. Each blocked the event loop for a tenth
-    of a second, most of it for modules.
+    of a second, most of it for modules. A collector that runs more rarely is left alone.
     """
     gc.freeze()
+    if 0 < gc.get_threshold()[0] < _THRESHOLDS[0]:
+        gc.set_threshold(*_THRESHOLDS)
 
 
 def _refuse_settings(spider: Spider) -> None:

@@ -14,6 +14,7 @@ from servers import cleared_database
 from stored import rows_of
 
 from scrapy_simhash import Index, native
+from scrapy_simhash.crawl.start import _collect_less_garbage
 
 PATHS = in_batch(3, 2)
 NOBODY_THERE = {
@@ -245,15 +246,16 @@ def test_there_is_one_line_and_the_process_knows_that_it_failed(tmp_path, wrong)
     assert "it was started" not in ended.stderr
 
 
+@pytest.mark.parametrize(("before", "after"), [((700, 10, 10), (5000, 5, 2)), ((9000, 9, 9),) * 2])
 @deferred_f_from_coro_f
-async def test_the_garbage_collector_runs_rarely_during_a_crawl_and_then_as_before(settings, urls):
-    found, before = [], gc.get_threshold()
-
-    class Asking(PageSpider):
-        def parse(self, response):
-            found.append(gc.get_threshold())
-            yield from super().parse(response)
-
-    await crawl(Asking, settings, urls)
-    assert gc.get_threshold() == before
-    assert found[0][0] > before[0]
+async def test_the_garbage_collector_runs_more_rarely_once_a_crawl_is_open(
+    settings, urls, before, after
+):
+    others = gc.get_threshold()
+    _collect_less_garbage.cache_clear()
+    gc.set_threshold(*before)
+    try:
+        await crawl(PageSpider, settings, urls)
+        assert gc.get_threshold() == after
+    finally:
+        gc.set_threshold(*others)
