@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from typing import Any
 
 from itemadapter import ItemAdapter
@@ -32,14 +31,24 @@ def pack(item: Any, most: float = math.inf) -> tuple[bytes, str]:
             return _representation(value)
 
     encode = json.JSONEncoder(ensure_ascii=False, default=encodable).encode
+
+    def encoded(value: Any) -> str:
+        nonlocal is_complete
+        try:
+            return encode(value)
+        except Exception:  # noqa: BLE001 - item classes are users' code
+            is_complete = False
+            return encode(_representation(value))
+
     try:
-        encoded = encode(ItemAdapter(item).asdict())
-    except Exception:  # noqa: BLE001 - item classes are users' code
+        fields = {str(name): encoded(value) for name, value in ItemAdapter(item).items()}
+    except Exception:  # noqa: BLE001 - as above
         is_complete = False
-        encoded = encode(_fields(encode, item))
+        fields = {"item": encode(_representation(item))}
     if not is_complete:
         path += " (incomplete)"
-    packed = pack_bytes(encoded.encode("utf-8", "surrogatepass"), 6)
+    text = ", ".join(f"{encode(name)}: {value}" for name, value in fields.items())
+    packed = pack_bytes(f"{{{text}}}".encode("utf-8", "surrogatepass"), 6)
     if len(packed) > most:
         raise TooLarge(f"{len(packed):,} bytes")
     return packed, path
@@ -53,20 +62,6 @@ def unpack(packed: bytes) -> dict[str, Any]:
         raise ValueError("nested too deeply") from error
     if not isinstance(fields, dict):
         raise ValueError("not the fields of an item")  # noqa: TRY004 - about the data, not a caller
-    return fields
-
-
-def _fields(encode: Callable[[Any], str], item: Any) -> dict[str, Any]:
-    """Encode field by field, so that an error in one loses only that one."""
-    fields = {}
-    try:
-        for name, value in ItemAdapter(item).items():
-            try:
-                fields[str(name)] = json.loads(encode(value))
-            except Exception:  # noqa: BLE001 - as above
-                fields[str(name)] = _representation(value)
-    except Exception:  # noqa: BLE001 - as above
-        fields["item"] = _representation(item)
     return fields
 
 
