@@ -148,14 +148,10 @@ def sums_that_are_wrong(stats: Mapping[str, Any]) -> list[str]:
     get = stats.get
     skipped = sum(count for name, count in stats.items() if name.startswith("skipped/"))
     kinds = ("unique", "duplicates", "same", "failed_open")
-    sites = ("duplicates/same_site", "duplicates/other_site")
-    distances = (count for name, count in stats.items() if name.startswith("duplicates/distance/"))
     outcomes = ("claims/confirmed", "claims/released", "claims/open")
     sums = [
         ("checked", get("checked", 0), skipped + sum(get(kind, 0) for kind in kinds)),
         ("unique", get("unique", 0), sum(get(name, 0) for name in outcomes)),
-        ("sites", get("duplicates", 0), sum(get(name, 0) for name in sites)),
-        ("distances", get("duplicates", 0), sum(distances)),
     ]
     return [f"{name}: {whole} is not {parts}" for name, whole, parts in sums if whole != parts]
 

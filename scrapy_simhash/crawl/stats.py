@@ -33,9 +33,8 @@ logger = logging.getLogger(__name__)
 #: succeed and the next one fail.
 _QUIET_SECONDS = 60.0
 
-# Counters whose last part crawled content or foreign code chooses; so many of each kind have names
-# of their own.
-_CHOSEN = ("kept/other_facts/", "index/errors/", "duplicates/distance/")
+# The counters whose last part crawled content chooses; so many have names of their own.
+_CHOSEN = "kept/other_facts/"
 _MOST_NAMES = 100
 
 
@@ -60,7 +59,7 @@ class CrawlStats:
         self._increase = collector.inc_value
         self._has_failed = False
         self._spent: defaultdict[str, float] = defaultdict(float)
-        self._known: defaultdict[str, set[str]] = defaultdict(set)
+        self._known: set[str] = set()
         #: How the items ended, by what they are: see `items_in_words`.
         self.ended: dict[Ending, Counter[str]] = {end: Counter() for end in get_args(Ending)}
 
@@ -157,11 +156,9 @@ class CrawlStats:
         """The name of a counter, or that of all others of its kind."""
         if not name.startswith(_CHOSEN):
             return name
-        kind = next(kind for kind in _CHOSEN if name.startswith(kind))
-        known = self._known[kind]
-        if len(known) < _MOST_NAMES:
-            known.add(name)
-        return name if name in known else f"{kind}{OTHERS}"
+        if len(self._known) < _MOST_NAMES:
+            self._known.add(name)
+        return name if name in self._known else f"{_CHOSEN}{OTHERS}"
 
     def set(self, values: Mapping[str, float]) -> None:
         """Set several values."""
@@ -192,11 +189,9 @@ def _names(url: str, verdict: Verdict) -> Iterator[str]:
         case "skipped":
             yield f"skipped/{verdict.reason}"
         case "duplicate":
-            match = cast("Match", verdict.match)
             yield "duplicates"
-            yield f"duplicates/distance/{match.distance}"
-            is_same = same_site(url, match.url)
-            yield "duplicates/same_site" if is_same else "duplicates/other_site"
+            if same_site(url, cast("Match", verdict.match).url):
+                yield "duplicates/same_site"
         case kind:
             yield kind
     if verdict.status not in {None, "copy"}:
