@@ -10,8 +10,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
+from threading import Semaphore
 from typing import NamedTuple
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -22,8 +25,6 @@ from scrapy.http import Headers, Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.responsetypes import responsetypes
 from scrapy.utils.asyncio import run_in_thread
-from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from twisted.internet.defer import Deferred
 from w3lib.http import headers_dict_to_raw, headers_raw_to_dict
 
 from scrapy_simhash.crawl.checks import Revisit
@@ -60,10 +61,8 @@ _VARY_NAMES = frozenset(name.lower().encode() for name in _VARY)
 #: Headers of a 304 response that do not update the cached ones.
 _OF_BODY = (b"Content-Encoding", b"Content-Length", b"Content-Type")
 
-#: Pages are written when so many are pending, or so many bytes; and the most bytes that may be.
-_BATCH = 64
-_BATCH_BYTES = 4 << 20
-_WAITING_BYTES = 64 << 20
+#: The most pages that wait to be written. What comes while a disk hangs is downloaded again.
+_MOST_WAITING = 256
 
 
 class _CachedPage(NamedTuple):
@@ -99,10 +98,9 @@ class Revisits:
     mode: Revisit
     _file: PageFile | None = None
     _downloads: WeakKeyDictionary[Request, _Download] = field(default_factory=WeakKeyDictionary)
-    # What is to be written, and the bytes of its bodies; and what is being written.
-    _waiting: list[StoredPage] = field(default_factory=list)
-    _bytes: int = 0
-    _writing: Deferred[None] | None = None
+    # It writes, as the event loop must not wait for a disk.
+    _thread: ThreadPoolExecutor = field(default_factory=partial(ThreadPoolExecutor, 1))
+    _room: Semaphore = field(default_factory=partial(Semaphore, _MOST_WAITING))
 
     async def spider_opened(self) -> None:
         """Handle the signal."""
@@ -265,29 +263,16 @@ class Revisits:
     # The file
 
     def _write(self, page: StoredPage) -> None:
-        if self._file is None or self._bytes > _WAITING_BYTES:
-            return
-        self._waiting.append(page)
-        self._bytes += len(page.body)
-        is_much = len(self._waiting) >= _BATCH or self._bytes >= _BATCH_BYTES
-        if is_much and self._writing is None:
-            self._writing = deferred_from_coro(self._write_waiting())
-
-    async def _write_waiting(self) -> None:
-        """Write in a thread, as the event loop must not wait for a disk."""
-        pages, self._waiting, self._bytes = self._waiting, [], 0
-        if self._file is not None and pages:
-            await run_in_thread(self._file.write, pages)
-        self._writing = None
+        if self._file is not None and self._room.acquire(blocking=False):
+            written = self._thread.submit(self._file.write, page)
+            written.add_done_callback(lambda _: self._room.release())
 
     async def close(self) -> None:
         """Write what waits, and close the file."""
-        if self._writing is not None:
-            await maybe_deferred_to_future(self._writing)
-        await self._write_waiting()
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            file, self._file = self._file, None
+            await run_in_thread(self._thread.shutdown)
+            file.close()
 
 
 def _is_fresh(stored: StoredPage, request: Request, mode: Revisit) -> bool:

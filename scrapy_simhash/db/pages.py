@@ -10,7 +10,6 @@ import logging
 import re
 import sqlite3
 import time
-from collections.abc import Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -125,8 +124,8 @@ class PageFile:
             self._warn("A page in %s can't be read, and is downloaded again: %s", self._path, error)
             return None
 
-    def write(self, pages: Sequence[StoredPage]) -> None:
-        """Store pages, in one transaction; called in a thread.
+    def write(self, page: StoredPage) -> None:
+        """Store a page; called in a thread.
 
         One without a body replaces all but the body, the run and the URL of the stored one.
         """
@@ -134,8 +133,7 @@ class PageFile:
             return
         try:
             with self._writer:
-                for page in pages:
-                    self._write(self._writer, page)
+                self._write(self._writer, page)
         except sqlite3.Error as error:
             self._warn("Pages can't be written to %s, and are not kept: %s", self._path, error)
 

@@ -390,8 +390,8 @@ def stored(number, size, checked=0.0):
 
 def test_what_is_told_of_a_page_that_was_downloaded_meanwhile_is_ignored(tmp_path):
     file = PageFile(tmp_path / "pages.db", 1000)
-    file.write([stored(1, 5)._replace(download=7, headers=b"ETag: new")])
-    file.write([stored(1, 0)._replace(download=6, headers=b"ETag: old")])
+    file.write(stored(1, 5)._replace(download=7, headers=b"ETag: new"))
+    file.write(stored(1, 0)._replace(download=6, headers=b"ETag: old"))
     assert file.find(bytes([1] * 16)).headers == b"ETag: new"
     file.close()
 
@@ -399,7 +399,8 @@ def test_what_is_told_of_a_page_that_was_downloaded_meanwhile_is_ignored(tmp_pat
 def test_what_was_checked_longest_ago_makes_room(tmp_path):
     path = tmp_path / "pages.db"
     before = PageFile(path, 100)
-    before.write([stored(number, 30, checked=float(number)) for number in range(3)])
+    for number in range(3):
+        before.write(stored(number, 30, checked=float(number)))
     before.close()
     file = PageFile(path, 100)
     now = file._opened + 1
@@ -408,15 +409,16 @@ def test_what_was_checked_longest_ago_makes_room(tmp_path):
         return [number for number in range(6) if file.find(bytes([number] * 16))]
 
     # What is larger than the budget costs no other page.
-    file.write([stored(3, 101, now)])
+    file.write(stored(3, 101, now))
     assert found() == [0, 1, 2]
-    file.write([stored(0, 30, now), stored(4, 30, now)])
+    file.write(stored(0, 30, now))
+    file.write(stored(4, 30, now))
     assert found() == [0, 2, 4]
     # What this crawl has checked stays: a part of a large site is always found.
-    file.write([stored(5, 60, now)])
+    file.write(stored(5, 60, now))
     assert found() == [0, 4]
     # Its version of before is deleted.
-    file.write([stored(4, 101, now)])
+    file.write(stored(4, 101, now))
     assert found() == [0]
     file.close()
     assert file_size(path) == (1, 30)
