@@ -111,9 +111,7 @@ class CrawlStats:
         values = {
             "dropped": self.dropped(),
             "claims/open": open_claims,
-            "index/batches": thread.batches,
             "index/seconds": round(thread.seconds, 3),
-            "index/seconds_max": round(thread.seconds_max, 3),
             "index/size": sum(thread.sizes.values()),
             "index/namespaces": len(thread.sizes),
         }

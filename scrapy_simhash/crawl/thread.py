@@ -174,7 +174,7 @@ class DatabaseThread:
         self._is_over = self._has_failed = False
         self.is_started = False
         #: What has been done, and what is known of the database; any thread may read it.
-        self.batches, self.seconds, self.seconds_max = 0, 0.0, 0.0
+        self.seconds = 0.0
         self.run: int | None = None
         self.secret: bytes | None = None
         self.sizes: Mapping[str, int] = {}
@@ -267,10 +267,7 @@ class DatabaseThread:
         for job in jobs:
             given[job.method].append(job.argument)
         verdicts = iter(self._open().index(jobs[0].namespace).execute(**given))
-        seconds = time.monotonic() - started
-        self.batches += 1
-        self.seconds += seconds
-        self.seconds_max = max(self.seconds_max, seconds)
+        self.seconds += time.monotonic() - started
         return [next(verdicts) if job.method == "claims" else None for job in jobs]
 
     def _open(self) -> CrawlDatabase:
