@@ -23,7 +23,6 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.values import RESTORED, SAME
-from scrapy_simhash.features.shingles import similarity_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.namespaces import read_runs
 from scrapy_simhash.history.record import NOTHING, Content, Record
@@ -32,7 +31,7 @@ from scrapy_simhash.index.queries import is_orphan
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.index.words import KEPT, status_of
 from scrapy_simhash.item.keys import item_url
-from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
+from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.text.packed import unpack_text
 
@@ -68,8 +67,7 @@ def _select(table: FromClause, stored: FromClause, **own: ColumnElement[Any]) ->
 # The URL at which the visit met the original of a copy; other statuses keep the former URL there.
 _met_at = case((sql.drops.status.in_(("changed", "moved")), None), else_=sql.drops.original)
 
-#: What a record of a duplicate is made of.
-select_dropped = _select(
+_select_dropped = _select(
     schema.sightings,
     schema.claims,
     differs=literal(""),
@@ -84,23 +82,22 @@ select_dropped = _select(
     },
 ).select_from(sql.drops_with_claims)
 
-_MEASURED = ("fingerprint", "minhash", "text_digest")
 _select_kept = _select(
     schema.claims,
     sql.others,
-    claim=sql.claims.similar_claim,
     differs=sql.claims.differs,
-    **{name: sql.claims[name] for name in _MEASURED},
-    **{f"other_{name}": sql.others.c[name] for name in _MEASURED},
+    action=literal(KEPT),
+    text=sql.claims.id,
+    claim=sql.claims.similar_claim,
 ).select_from(sql.claims_with_others)
 
 
-def _of_kind(namespace: NamespaceRow, *, kept: bool) -> tuple[Select[Any], Any, Any]:
-    """A query of decisions, the column of their numbers, and what makes a record of a row."""
+def _of_kind(namespace: NamespaceRow, *, kept: bool) -> tuple[Select[Any], Any]:
+    """A query of decisions, and the column of their numbers."""
     if kept:
-        query = _select_kept.where(*sql.claims_of(namespace), sql.claims.differs.is_not(None))
-        return query, sql.claims.id, _kept
-    return select_dropped.where(*sql.drops_of(namespace)), sql.drops.id, dropped
+        is_kept = sql.claims.differs.is_not(None)
+        return _select_kept.where(*sql.claims_of(namespace), is_kept), sql.claims.id
+    return _select_dropped.where(*sql.drops_of(namespace)), sql.drops.id
 
 
 def read_newest(
@@ -114,56 +111,33 @@ def read_newest(
 
     The conditions may have lists of numbers as parameters (see `is_in`).
     """
-    query, number, make = _of_kind(namespace, kept=kept)
+    query, number = _of_kind(namespace, kept=kept)
     query = query.where(*conditions).order_by(number.desc()).limit(limit)
-    return [make(namespace, row) for row in namespace.read(query, **numbers)][::-1]
+    return [_record(namespace, row) for row in namespace.read(query, **numbers)][::-1]
 
 
 def read_decisions(
     namespace: NamespaceRow, selection: Selection, *, kept: bool
 ) -> Iterator[Record]:
     """What was dropped, or kept although it is similar, in its order."""
-    query, number, make = _of_kind(namespace, kept=kept)
+    query, number = _of_kind(namespace, kept=kept)
     query = query.where(*selection.conditions(number.table))
     for row in chain.from_iterable(sql.read_in_pages(namespace, query, number, _ROWS)):
-        record = make(namespace, row)
+        record = _record(namespace, row)
         if selection.has(record.url):
             yield record
 
 
-def dropped(namespace: NamespaceRow, row: Any) -> Record:
-    """The record of a row of `select_dropped`."""
-    return _record(
-        namespace,
-        row,
-        id=f"{namespace.id}-{row.id}",
-        status=status_of(row.action),
-        places=(row.text, row.claim),
-    )
-
-
-def _kept(namespace: NamespaceRow, row: Any) -> Record:
-    similarity, is_estimate = _similarity(row)
-    more = {"id": None, "similarity": similarity, "estimated": is_estimate}
-    return _record(namespace, row, status=KEPT, places=(row.id, row.claim or 0), **more)
-
-
-def _record(namespace: NamespaceRow, row: Any, **more: Any) -> Record:
+def _record(namespace: NamespaceRow, row: Any) -> Record:
     named = {name: value for name, value in row._mapping.items() if name in Record._fields}
-    group = None if row.origin is None else group_name(namespace.id, row.origin)
-    return Record(**{**named, "namespace": namespace.name, "group": group, **more})
-
-
-def _similarity(row: Any) -> tuple[float | None, bool]:
-    """The similarity of two stored items, and whether it is an estimate."""
-    if row.text_digest and row.text_digest == row.other_text_digest:
-        return 1.0, False
-    if row.minhash is not None and row.other_minhash is not None:
-        return similarity_of(row.minhash, row.other_minhash), True
-    if row.other_fingerprint is None:
-        return None, False
-    prints = (int.from_bytes(one, "big") for one in (row.fingerprint, row.other_fingerprint))
-    return similarity_at(distance(*prints), 8 * len(row.fingerprint)), True
+    named |= {
+        "id": None if row.action == KEPT else f"{namespace.id}-{row.id}",
+        "namespace": namespace.name,
+        "group": None if row.origin is None else group_name(namespace.id, row.origin),
+        "status": status_of(row.action),
+        "places": (row.text, row.claim or 0),
+    }
+    return Record(**named)
 
 
 def count(
@@ -264,13 +238,13 @@ def read_items(
 ) -> Iterator[tuple[int, Record, bytes | None, str | None]]:
     """The dropped items of these numbers, in their order: packed if it is kept, and its type."""
     query = (
-        select_dropped.add_columns(sql.drops.item, sql.drops.item_type)
+        _select_dropped.add_columns(sql.drops.item, sql.drops.item_type)
         .where(*_is_one(namespace), is_in(sql.drops.id, "numbers"))
         .order_by(sql.drops.id)
     )
     for start in range(0, len(numbers), _ITEMS_AT_ONCE):
         for row in namespace.read(query, numbers=numbers[start : start + _ITEMS_AT_ONCE]):
-            record = dropped(namespace, row)
+            record = _record(namespace, row)
             if row.action == RESTORED:
                 # It stands for itself now.
                 record = record._replace(original_page=None, original_key=None)

@@ -56,11 +56,6 @@ class ReportData(NamedTuple):
     is_trial: bool
 
     @property
-    def reasons(self) -> list[tuple[str, int]]:
-        """What keeps similar items apart, with their number, the most frequent first."""
-        return sorted(self.differs.items(), key=lambda one: (-one[1], one[0]))
-
-    @property
     def stats(self) -> dict[str, float]:
         """The summed stats of the runs, without their prefix."""
         return sum_stats(row.stats for row in self.runs)

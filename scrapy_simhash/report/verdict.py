@@ -60,8 +60,8 @@ def _dropped(data: ReportData) -> tuple[int, int, int]:
 
 def remarks(data: ReportData) -> Iterator[str]:
     """What was lost, which is nothing if all went well, and what else is to be known."""
-    counts, stats = data.counts, data.stats
-    dropped, *found = _dropped(data)
+    stats = data.stats
+    dropped, *_ = _dropped(data)
     if pages := pages_in_words(stats):
         yield f"{pages}."
     if orphans := sum(row.orphans for row in data.runs):
@@ -78,12 +78,6 @@ def remarks(data: ReportData) -> Iterator[str]:
         kept = any(drop.has_item for drop in data.drops)
         more = ", and `scrapy simhash restore` returns those in quarantine" if kept else ""
         yield f"The original of each was stored{more}."
-    listed = counts.total() - counts[SAME]
-    if len(data.runs) == 1 and (gone := sum(found) - listed) > 0:
-        yield (
-            f"{gone:,} of this run's duplicates have no row here: they belong to another "
-            "namespace, or they were pruned."
-        )
     if unchecked := int(stats.get("failed_open", 0)):
         items = plural(unchecked, "item")
         yield f"{unchecked:,} {items} stored without a check: the index did not answer."
@@ -147,7 +141,7 @@ def findings(data: ReportData) -> Iterator[Finding]:
     for what, count in repeats.most_common(_MOST):
         yield found("repeated", what, count, examples[what], how=what)
     pairs = {pair.differs: (pair.url, pair.original or "") for pair in data.kept}
-    for name, count in data.reasons[:_MOST]:
+    for name, count in data.differs.most_common(_MOST):
         more = {"status": "kept", "field": field_label(name)}
         yield found("kept", difference_in_words(name), count, pairs.get(name), **more)
     changes = [one for one in data.changes if one.status == "changed"]

@@ -23,7 +23,7 @@ def subject(
         stats=stats,
         counts=Counter(counts or {}),
         is_trial=is_trial,
-        reasons=list(kept),
+        differs=Counter(dict(kept)),
         runs=[SimpleNamespace(orphans=orphans, pending=pending)],
         drops=drops,
         duplicates=drops,
@@ -59,18 +59,6 @@ HERE, THERE = ("http://a.example/1", "http://a.example/2"), ("http://a.example/1
             [
                 "10 items checked: 9 dropped (90.0%), 8 of them unchanged.",
                 f"{STORED}.",
-            ],
-        ),
-        (
-            # The other two were pruned.
-            subject({"checked": 10, "dropped": 3, "duplicates": 3}, {"drop": 1}),
-            [
-                "10 items checked: 3 duplicates dropped (30.0%).",
-                f"{STORED}.",
-                (
-                    "2 of this run's duplicates have no row here: they belong to another "
-                    "namespace, or they were pruned."
-                ),
             ],
         ),
         (
