@@ -50,18 +50,17 @@ class Candidates(NamedTuple):
         pairs, shared = np.empty(0, np.uint64), np.zeros((len(numbers), slots + 1), np.bool_)
         for slot in range(slots):
             if plan.keys.needs_shingles:
-                groups = _Groups.of(sketches.keys[numbers[has_text], slot], has_text)
-                shared[groups.many, slot] = True
-                found = groups.pairs()
+                found, many = _grouped(sketches.keys[numbers[has_text], slot], has_text)
+                shared[many, slot] = True
                 both = sketches.fingerprints(numbers[found >> _HALF], numbers[_low(found)])
                 pairs = np.union1d(pairs, found[hamming(*both) <= plan.rule.limit])
             else:
                 # Blocks are looked up within a radius, so similar documents need share no key.
                 shared[has_text, slot] = True
         has_whole = np.flatnonzero(rows["has_digest"][numbers])
-        groups = _Groups.of(sketches.keys[numbers[has_whole], slots], has_whole)
-        shared[groups.many, slots] = True
-        pairs = np.union1d(pairs, groups.pairs())
+        found, many = _grouped(sketches.keys[numbers[has_whole], slots], has_whole)
+        shared[many, slots] = True
+        pairs = np.union1d(pairs, found)
         is_listed = rows["listing"][numbers] != 0
         _, among, counts = np.unique(
             rows["identity"][numbers[is_listed]], return_inverse=True, return_counts=True
@@ -71,47 +70,25 @@ class Candidates(NamedTuple):
         return cls(columns.astype(np.uint32), shared, is_listed)
 
 
-class _Groups(NamedTuple):
-    """Documents by a key: their places in the order of their keys, then of their places.
+def _grouped(
+    keys: NDArray[np.int32], places: NDArray[np.intp]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The pairs of documents with a key that few have, and the places of those with another one.
 
-    Attributes:
-        places: of the documents.
-        same: whether each has the key of the one before it.
-        are_few: whether few others have its key.
+    A pair is one number, with the later place in the high bits.
     """
-
-    places: NDArray[np.uint64]
-    same: NDArray[np.bool_]
-    are_few: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, keys: NDArray[np.int32], places: NDArray[np.intp]) -> Self:
-        """Group documents by their keys."""
-        packed = keys.view(np.uint32).astype(np.uint64) << _HALF | places.astype(np.uint64)
-        packed.sort()
-        keys_in_order = packed >> _HALF
-        same = np.zeros(len(packed), np.bool_)
-        same[1:] = keys_in_order[1:] == keys_in_order[:-1]
-        starts = np.flatnonzero(~same)
-        sizes = np.diff(starts, append=len(packed))
-        return cls(_low(packed), same, np.repeat(sizes <= FEW, sizes))
-
-    @property
-    def many(self) -> NDArray[np.uint64]:
-        """The places of the documents of large groups."""
-        return self.places[~self.are_few]
-
-    def pairs(self) -> NDArray[np.uint64]:
-        """The pairs of all small groups, each as one number: the later place in the high bits."""
-        found = [np.empty(0, np.uint64)]
-        later = np.flatnonzero(self.same & self.are_few)
-        earlier = later
-        while len(later):
-            earlier = earlier - 1
-            found.append(self.places[later] << _HALF | self.places[earlier])
-            goes_on = self.same[earlier]
-            later, earlier = later[goes_on], earlier[goes_on]
-        return np.concatenate(found)
+    packed = keys.view(np.uint32).astype(np.uint64) << _HALF | places.astype(np.uint64)
+    packed.sort()
+    in_order, ordered = _low(packed), packed >> _HALF
+    # Where the key is another one than that before it, as is the first one.
+    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
+    sizes = np.diff(starts, append=len(packed))
+    are_few = np.repeat(sizes <= FEW, sizes)
+    pairs = [np.empty(0, np.uint64)]
+    for step in range(1, FEW):
+        have_key = are_few[step:] & (ordered[step:] == ordered[:-step])
+        pairs.append(in_order[step:][have_key] << _HALF | in_order[:-step][have_key])
+    return np.concatenate(pairs), in_order[~are_few]
 
 
 def _low(packed: NDArray[np.uint64]) -> NDArray[np.uint64]:
