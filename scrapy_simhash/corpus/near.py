@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scrapy_simhash.corpus.greedy import Decisions
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.corpus.workers import ADDRESS
-from scrapy_simhash.features.changes import Changes, WordEdit
-from scrapy_simhash.item.facts import NUMBERS_OF_TEXT, Facts
+from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.irrelevant import (
     FieldAdvice,
     Pair,
@@ -37,7 +36,7 @@ class Near(NamedTuple):
         differs: the field that differs, or what else does; see `Verdict.differs`.
         number: how many there are.
         items: the numbers of the first one and of the item that it is similar to.
-        values: the values of both, or the words of their texts; None where one has none.
+        values: the values of both, or their texts; None where one has none.
     """
 
     differs: str
@@ -108,26 +107,11 @@ class Explainer:
         self, reason: str, pair: tuple[int, int], values: Mapping[int, Mapping[str, Any]]
     ) -> tuple[str | None, str | None]:
         if reason.startswith("(") and reason != ADDRESS:
-            one, other = map(self.sketches.text, pair)
-            return (None, None) if one is None or other is None else _words(reason, one, other)
+            new, old = map(self.sketches.text, pair)
+            return new, old
         key = name_of(reason).key
         one, other = (
             next((short(v) for n, v in values[number].items() if name_of(n).key == key), None)
             for number in pair
         )
         return one, other
-
-
-def _words(reason: str, new: str, old: str) -> tuple[str, str]:
-    """The words of two texts where they differ most."""
-
-    def weight(change: WordEdit) -> tuple[bool, int]:
-        words = [*change.new, *change.old]
-        has_digits = any(map(str.isdigit, "".join(words)))
-        return reason == NUMBERS_OF_TEXT and has_digits, len(words)
-
-    most = max(Changes.of(new, old).all, key=weight, default=None)
-    if most is None:
-        return "", ""
-    one, other = (" ".join([most.before, *words, most.after]).strip() for words in most[:2])
-    return one, other
