@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, redirect_stdout, suppress
+from contextlib import closing, contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -141,26 +141,24 @@ def _names(given: str) -> list[str]:
 
 def run_dedupe(project: Project, options: Namespace) -> int:
     """Remove near-duplicates from files. The exit code is 3 if lines could not be read."""
-    with ExitStack() as stack:
-        spooled: list[Path] = []
+    with TemporaryDirectory(prefix="simhash-") as folder:
+        # It is read twice, and nothing is written to standard output before all is done.
+        spooled = Path(folder, f"standard-input.{options.format}")
         if "-" in (*options.input, *options.against):
-            # As it is read twice.
-            folder = stack.enter_context(TemporaryDirectory(prefix="simhash-"))
-            spooled = [Path(folder, f"standard-input.{options.format}")]
-            with open_new(spooled[0]) as stream:
+            with open_new(spooled) as stream:
                 copyfileobj(sys.stdin.buffer, stream)
+        is_piped = options.output == "-"
+        kept = Path(folder, f"standard-output.{options.format}") if is_piped else options.output
         reference, sources = (
             [
                 open_source(path, options.encoding, has_header=options.header)
                 for name in given
-                for path in (spooled if name == "-" else find_files(name))
+                for path in ([spooled] if name == "-" else find_files(name))
             ]
             for given in (options.against, options.input)
         )
-        targets = _targets(options)
+        targets = Targets(Path(kept), options.dropped, options.groups, options.rejects)
         _check_files(sources, reference, targets)
-        if targets.stream is not None:
-            stack.enter_context(redirect_stdout(sys.stderr))
         for note in (note for source in (*reference, *sources) for note in source.notes):
             _tell(note)
         sketcher = _sketcher(project, options, [*reference, *sources])
@@ -168,21 +166,13 @@ def run_dedupe(project: Project, options: Namespace) -> int:
         with _shown() as advance:
             given = {"workers": options.workers, "references": len(reference)}
             counts = dedupe_corpus(sketcher, targets, **given, advance=advance)
-        if targets.stream is not None:
-            targets.stream.flush()
-        _print(counts, options)
+        if is_piped:
+            with targets.kept.open("rb") as stream:
+                copyfileobj(stream, sys.stdout.buffer)
+            sys.stdout.flush()
+        with redirect_stdout(sys.stderr) if is_piped else nullcontext():
+            _print(counts, options)
     return 3 if counts.rejected or counts.unreadable else 0
-
-
-def _targets(options: Namespace) -> Targets:
-    is_piped = options.output == "-"
-    return Targets(
-        Path(f"-.{options.format}" if is_piped else options.output),
-        options.dropped,
-        options.groups,
-        options.rejects,
-        sys.stdout.buffer if is_piped else None,
-    )
 
 
 def _tell(problem: str) -> None:

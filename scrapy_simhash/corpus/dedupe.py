@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
-from tempfile import gettempdir
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -26,9 +25,8 @@ from scrapy_simhash.feed.source import FeedError, Output, Source, chosen, format
 from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.item.irrelevant import FieldAdvice
 
-if TYPE_CHECKING:
-    Phase = Literal["Reading", "Sketching", "Deciding", "Writing", "Comparing"]
-    Advance = Callable[[Phase, int], None]
+#: Called now and then with the phase and the number of items done.
+Advance = Callable[[str, int], None]
 
 # Columns of the table of groups. Items are numbered from 1; a group has the number of the item that
 # is kept. The original is the item of which this one is a copy or, if it is kept, the item whose
@@ -90,19 +88,16 @@ class Targets:
         dropped: for the near-duplicates, if they are wanted.
         groups: for the table of groups, if it is wanted.
         rejects: for records that are no items, unchanged, if they are wanted.
-        stream: written instead of `kept`, if given; it has everything once this function returns.
     """
 
     kept: Path
     dropped: Path | None = None
     groups: Path | None = None
     rejects: Path | None = None
-    stream: BinaryIO | None = None
 
     def paths(self) -> list[Path]:
         """The files to create."""
-        kept = self.kept if self.stream is None else None
-        return [path for path in (kept, self.dropped, self.groups, self.rejects) if path]
+        return [path for path in (self.kept, self.dropped, self.groups, self.rejects) if path]
 
 
 def dedupe_corpus(
@@ -123,20 +118,17 @@ def dedupe_corpus(
         workers: how many processes make sketches; None for as many as pay.
         references: how many of the files, the first ones, are the reference: their items are
             compared with, and never written.
-        advance: called now and then with the phase and the number of items done.
+        advance: tells the progress.
 
     Raises:
         FeedError: a file can't be read or, in this format, written.
         FileExistsError: a target exists.
     """
     with ExitStack() as stack:
-        folder = targets.kept.parent if targets.stream is None else Path(gettempdir())
         sketcher, written = _without_written(sketcher, advance)
-        store = stack.enter_context(closing(SketchStore(folder)))
+        store = stack.enter_context(closing(SketchStore(targets.kept.parent)))
         with ExitStack() as files:
             streams = {path: files.enter_context(new_file(path)) for path in targets.paths()}
-            if targets.stream is not None:
-                streams[targets.kept] = targets.stream
             corpus = _decided(sketcher, store, workers, references, advance)
             _write(corpus, targets, streams)
         return corpus.counts()._replace(written=written)
