@@ -23,7 +23,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_simhash.feed.source import RecordError, Source
 from scrapy_simhash.item.names import name_of
@@ -70,26 +70,17 @@ Numbers = tuple[int, ...]
 ItemHashes = tuple[int, int]
 
 
-class Written(NamedTuple):
-    """The bookkeeping fields of a corpus.
-
-    Attributes:
-        indexes: numbers of rows.
-        others: what may be all that tells rows of data apart: other numbers, and moments.
-    """
-
-    indexes: tuple[str, ...]
-    others: tuple[str, ...]
-
-
 def find_written(
     files: Sequence[Source],
     ignore: Collection[str] = (),
     advance: Callable[[int], None] = lambda read: None,
-) -> Written:
+) -> tuple[list[str], list[str]]:
     """Find these fields in files; without those that are ignored.
 
     `advance` is called now and then with the number of items read.
+
+    Returns:
+        Numbers of rows; and what may be all that tells rows of data apart: other numbers, moments.
     """
     columns = _Columns(frozenset(ignore))
     for source in files:
@@ -233,13 +224,13 @@ class _Columns:
         content = hash(repr([item.get(name) for name in sorted(self._content)]))
         return hash(own) if own else 0, content
 
-    def written(self) -> Written:
-        """What was found."""
+    def written(self) -> tuple[list[str], list[str]]:
+        """What was found; see `find_written`."""
         counts = [name for name, count in self._counts.items() if count.is_proven]
         indexes = [name for name in counts if self._counts[name].is_index]
         others = [name for name in counts if name not in indexes]
-        moments = (name for name, moments in self._moments.items() if moments.is_proven)
-        return Written(tuple(indexes), (*others, *moments))
+        moments = [name for name, moments in self._moments.items() if moments.is_proven]
+        return indexes, others + moments
 
 
 def _joined(name: str) -> str:

@@ -156,9 +156,7 @@ def _decided(
         reference=first,
     )
     advance("Writing", store.count)
-    return _Corpus(
-        sketcher, starts, references, sketches, decisions=decisions, problems=store.problems
-    )
+    return _Corpus(sketcher, starts, references, sketches, decisions, store.problems)
 
 
 def _without_written(sketcher: Sketcher, advance: Advance) -> tuple[Sketcher, Sequence[str]]:
@@ -170,9 +168,9 @@ def _without_written(sketcher: Sketcher, advance: Advance) -> tuple[Sketcher, Se
     if not isinstance(reader, ItemReader) or reader.fields.only is not None:
         return sketcher, ()
     fields = reader.fields
-    found = find_written(sketcher.sources, fields.ignore, partial(advance, "Reading"))
-    fields = replace(fields, ignore=[*fields.ignore, *found.indexes], beside_texts=found.others)
-    return replace(sketcher, reader=replace(reader, fields=fields)), (*found.indexes, *found.others)
+    indexes, others = find_written(sketcher.sources, fields.ignore, partial(advance, "Reading"))
+    fields = replace(fields, ignore=[*fields.ignore, *indexes], beside_texts=others)
+    return replace(sketcher, reader=replace(reader, fields=fields)), indexes + others
 
 
 def _portions(sources: Sequence[Source], starts: list[int]) -> Generator[Portion]:
@@ -187,6 +185,7 @@ def _portions(sources: Sequence[Source], starts: list[int]) -> Generator[Portion
     starts.append(number)
 
 
+@dataclass
 class _Corpus:
     """The decisions on the records of a reference and behind it, of those to copy.
 
@@ -194,23 +193,19 @@ class _Corpus:
     of files of the reference.
     """
 
-    def __init__(
-        self,
-        sketcher: Sketcher,
-        starts: Sequence[int],
-        references: int,
-        sketches: Sketches,
-        *,
-        decisions: Decisions,
-        problems: Sequence[str],
-    ) -> None:
-        self.sketcher, self.starts, self.references = sketcher, starts, references
-        self.sketches, self.decisions, self.problems = sketches, decisions, problems
+    sketcher: Sketcher
+    starts: Sequence[int]
+    references: int
+    sketches: Sketches
+    decisions: Decisions
+    problems: Sequence[str]
+
+    def __post_init__(self) -> None:
         # The number of the first record that may be copied; what follows is about those behind it.
-        self.first = starts[references]
-        self.compared_by = sketches.rows["compared_by"][self.first :]
+        self.first = self.starts[self.references]
+        self.compared_by = self.sketches.rows["compared_by"][self.first :]
         self.rejected = self.compared_by == UNREADABLE
-        self.dropped = ~decisions.kept[self.first :]
+        self.dropped = ~self.decisions.kept[self.first :]
         self.kept = ~self.dropped & ~self.rejected
 
     def counts(self) -> Counts:

@@ -124,8 +124,8 @@ class _Greedy:
         self._sketches, self._plan, self._numbers = sketches, plan, numbers
         self._reference = reference
         self._candidates = Candidates.find(sketches, plan, numbers)
-        self._pairs: dict[int, list[int]] = {}
-        self._compared: dict[tuple[int, int], tuple[int, int]] = {}
+        # What a document has in common with each of some others, and whether it is surely a copy.
+        self._pairs: dict[int, dict[int, tuple[int, int]]] = {}
         self._results = np.empty(len(numbers), _RESULT)
         self._results[:] = (True, -1, np.nan, 0)
         self._kept = self._results["kept"]
@@ -156,10 +156,10 @@ class _Greedy:
 
     def _compare(self, pairs: NDArray[np.uint32], start: int) -> None:
         """Compare the pairs of documents from a place on in the core, if it is there."""
-        self._compared, self._pairs = {}, defaultdict(list)
+        self._pairs = defaultdict(dict)
         pairs = pairs[(pairs[:, 1] >= start) | self._kept[pairs[:, 1]]]
         for place, other in pairs.tolist():
-            self._pairs[place].append(other)
+            self._pairs[place][other] = _UNKNOWN
         if native.core is None or not len(pairs):
             return
         one, other = self._numbers[pairs.T]
@@ -173,12 +173,14 @@ class _Greedy:
         # Equal sets of shingles may stand in another order, then numbers count.
         surely = is_plain * np.where(are_equal, 2, made[:, 1] * (made[:, 0] < union))
         found = zip(pairs.tolist(), made[:, 0].tolist(), surely.tolist(), strict=True)
-        self._compared = {(a, b): (shared, sure) for (a, b), shared, sure in found}
+        for (place, other), shared, sure in found:
+            self._pairs[place][other] = shared, sure
 
     def _decide(self, place: int) -> None:
         """Decide on the document at a place."""
+        number = int(self._numbers[place])
         shared = np.flatnonzero(self._candidates.shared[place]).tolist()
-        keys = self._by_key.keys(int(self._numbers[place]), shared) if shared else []
+        keys = self._by_key.keys(number, shared) if shared else []
         if place < self._reference:
             self._keep(place, keys)
             return
@@ -205,17 +207,13 @@ class _Greedy:
         original = self._judge(place, row, matches)
         if original is None:
             self._keep(place, keys)
-        elif self._may_return(place):
+        # A copy that has nothing but its text can't turn out to be none.
+        elif self._plan.rule.facts == "auto" and not self._sketches.rows["is_text"][number]:
             self._copies.add(row, original, keys)
-
-    def _may_return(self, place: int) -> bool:
-        """Whether a copy may turn out to be none: not if it has nothing but its text."""
-        is_text = self._sketches.rows["is_text"][self._numbers[place]]
-        return self._plan.rule.facts == "auto" and not is_text
 
     def _is_copy(self, place: int, other: int) -> bool:
         """Whether the core has found that a document is a copy of another one."""
-        surely = self._compared.get((place, other), _UNKNOWN)[1]
+        surely = self._pairs.get(place, {}).get(other, _UNKNOWN)[1]
         if surely != 1:
             return surely > 0
         url, original = (self._sketches.url(n) for n in self._numbers[[place, other]].tolist())
@@ -274,7 +272,8 @@ class _Greedy:
         if not candidates:
             return []
         numbers = self._numbers[[place, *candidates]]
-        shared = np.array([self._compared.get((place, one), _UNKNOWN)[0] for one in candidates])
+        known = self._pairs.get(place, {})
+        shared = np.array([known.get(one, _UNKNOWN)[0] for one in candidates])
         if (unknown := shared == _UNKNOWN[0]).any():
             others = numbers[1:][unknown]
             shared[unknown] = self._sketches.common(numbers[0], others, self._least)
