@@ -30,7 +30,7 @@ from pyspark.sql import functions as f
 from scrapy_simhash.corpus.candidates import FEW
 from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan, criteria_of
-from scrapy_simhash.corpus.sketches import Sketches, make_part
+from scrapy_simhash.corpus.sketches import make_sketches
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.index.batch import KeyRow, identity_hash, keys_of, slotted
@@ -239,7 +239,7 @@ def _decided(plan: Plan, table: Any) -> Any:
     numbers = np.asarray(table["number"])
     # They were pickled by another task of the same job.
     documents = [pickle.loads(packed) for packed in table["document"].to_pylist()]  # noqa: S301
-    sketches = Sketches.of(make_part(documents, plan))
+    sketches = make_sketches(documents, plan)
     made = decide_corpus(sketches, plan, sketches.order())
     has_none = made.matches < 0
     differs = [made.reasons[reason] or None for reason in made.differs]

@@ -9,7 +9,7 @@ from loopback import prose
 from stored import changed
 
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import Sketches, make_part
+from scrapy_simhash.corpus.sketches import Sketches, make_sketches
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 
 
@@ -53,7 +53,7 @@ def documents_of(plan: Plan, given):
 
 
 def sketches_of(documents, plan: Plan) -> Sketches:
-    return Sketches.of(make_part(documents, plan))
+    return make_sketches(documents, plan)
 
 
 def feed_of(count: int):

@@ -156,7 +156,7 @@ def _decided(
         reference=first,
     )
     advance("Writing", store.count)
-    return _Corpus(sketcher, starts, references, sketches, decisions, store.problems)
+    return _Corpus(sketcher, starts, references, sketches, decisions)
 
 
 def _without_written(sketcher: Sketcher, advance: Advance) -> tuple[Sketcher, Sequence[str]]:
@@ -198,7 +198,6 @@ class _Corpus:
     references: int
     sketches: Sketches
     decisions: Decisions
-    problems: Sequence[str]
 
     def __post_init__(self) -> None:
         # The number of the first record that may be copied; what follows is about those behind it.
@@ -218,7 +217,7 @@ class _Corpus:
             dropped=int(self.dropped.sum()),
             unchecked=int((self.compared_by == NOTHING).sum()),
             rejected=int(self.rejected.sum()),
-            problems=self.problems,
+            problems=self.sketches.problems,
             reference=int((of_reference != UNREADABLE).sum()),
             known=int((self.dropped & (matches < first)).sum()),
             unreadable=int((of_reference == UNREADABLE).sum()),
@@ -271,7 +270,7 @@ def _write(corpus: _Corpus, targets: Targets, streams: Mapping[Path, BinaryIO]) 
     # The same command will be given again, corrected.
     if targets.rejects is None and rejected.any() and not has_value.any():
         # As of a file in a different format.
-        raise FeedError(f"{corpus.problems[0]}; no other record can be read either")
+        raise FeedError(f"{corpus.sketches.problems[0]}; no other record can be read either")
     only = reader.fields.only if isinstance(reader, ItemReader) else None
     if only is not None and not has_value.any() and not rejected.all():
         raise FeedError(f"no item has a value in {' or '.join(only)}")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,28 +71,7 @@ def row_type(plan: Plan) -> np.dtype[np.void]:
     )
 
 
-class Part(NamedTuple):
-    """The sketches of consecutive documents.
-
-    Attributes:
-        rows: shape (documents,), of :func:`row_type`.
-        keys: shape (documents, slots + 1), int32: the keys of the text, then that of the item as a
-            whole; 0 for a missing one.
-        shingles: of all documents, concatenated.
-        details: of all documents, concatenated.
-        names: of facts, by their hashes.
-        problems: what is wrong with the first records that can't be read.
-    """
-
-    rows: NDArray[np.void]
-    keys: NDArray[np.int32]
-    shingles: NDArray[np.uint64]
-    details: bytes
-    names: dict[int, str]
-    problems: list[str]
-
-
-def make_part(documents: Sequence[Document | None], plan: Plan) -> Part:
+def make_sketches(documents: Sequence[Document | None], plan: Plan) -> Sketches:
     """Make the sketches of documents; None stands for one with nothing to compare."""
     slots = plan.keys.slots
     keys = np.zeros((len(documents), slots + 1), np.int32)
@@ -133,11 +113,11 @@ def make_part(documents: Sequence[Document | None], plan: Plan) -> Part:
             digest is not None and _is_text(document),
         )
     made = np.array(rows, row_type(plan))
-    # Places in this part.
+    # Places among these.
     sizes = {"shingles": made["hashes"], "details": made["length"] + made["rest"]}
     for name, size in sizes.items():
         made[name] = np.cumsum(size, dtype=np.int64) - size
-    return Part(made, keys, np.concatenate(shingles), b"".join(details), names, [])
+    return Sketches(made, keys, np.concatenate(shingles).tobytes(), b"".join(details), names)
 
 
 def _is_text(document: Document) -> bool:
@@ -163,16 +143,16 @@ class SketchStore:
         }
         self._names: dict[int, str] = {}
         self.count = 0
-        self.problems: list[str] = []
+        self._problems: list[str] = []
 
-    def append(self, part: Part) -> None:
+    def append(self, part: Sketches) -> None:
         """Store the sketches of further documents."""
         part.rows["shingles"] += self._streams["shingles"].tell() // 8
         part.rows["details"] += self._streams["details"].tell()
         for name, stream in self._streams.items():
             stream.write(getattr(part, name))
         self._names.update(part.names)
-        self.problems += part.problems[: MOST_PROBLEMS - len(self.problems)]
+        self._problems += part.problems[: MOST_PROBLEMS - len(self._problems)]
         self.count += len(part.rows)
 
     def read(self, plan: Plan) -> Sketches:
@@ -190,6 +170,7 @@ class SketchStore:
             mapped("shingles"),
             mapped("details"),
             self._names,
+            self._problems,
         )
 
     def close(self) -> None:
@@ -198,36 +179,37 @@ class SketchStore:
             stream.close()
 
 
+@dataclass(eq=False)
 class Sketches:
-    """The sketches of a corpus. Document i has row i.
+    """The sketches of the documents of a corpus, or of a part of it. They can be pickled.
 
     Attributes:
-        rows, keys: see :class:`Part`.
+        rows: shape (documents,), of :func:`row_type`.
+        keys: shape (documents, slots + 1), int32: the keys of the text, then that of the item as a
+            whole; 0 for a missing one.
+        shingles: of all documents, concatenated.
+        details: of all documents, concatenated.
+        names: of facts, by their hashes.
+        problems: what is wrong with the first records that can't be read.
     """
 
-    def __init__(
-        self,
-        rows: NDArray[np.void],
-        keys: NDArray[np.int32],
-        shingles: bytes | mmap,
-        details: bytes | mmap,
-        names: Mapping[int, str],
-    ) -> None:
-        self.rows = rows
-        self.keys = keys
-        self._shingles = shingles
-        self._details = details
-        self._names = names
-        self._begins = [rows[name] for name in ("shingles", "hashes")]
+    rows: NDArray[np.void]
+    keys: NDArray[np.int32]
+    shingles: bytes | mmap
+    details: bytes | mmap
+    names: Mapping[int, str]
+    problems: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        self._begins = [self.rows[name] for name in ("shingles", "hashes")]
         self._text = lru_cache(_CACHED_TEXTS)(self._read_text)
         self._rest = lru_cache(_CACHED_TEXTS)(lambda number: without_state(self._text(number)))
         # Each pair is looked up twice: with its state, then without it.
         self._changes = lru_cache(1)(lambda *pair: Changes.of(*map(self._text, pair)))
 
-    @classmethod
-    def of(cls, part: Part) -> Self:
-        """The sketches of a single part."""
-        return cls(part.rows, part.keys, part.shingles.tobytes(), part.details, part.names)
+    def __reduce__(self) -> tuple[type[Sketches], tuple[Any, ...]]:
+        made = self.rows, self.keys, self.shingles, self.details, self.names, self.problems
+        return Sketches, made
 
     def fingerprints(self, *numbers: NDArray[np.uint32]) -> Iterator[NDArray[np.uint8]]:
         """The fingerprints of some documents, and of others: shape (documents, bytes)."""
@@ -238,10 +220,9 @@ class Sketches:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def shingles(self, number: int) -> NDArray[np.uint64]:
-        """The shingles of a document; empty if it has none."""
+    def _shingles_of(self, number: int) -> NDArray[np.uint64]:
         start, count = (int(column.item(number)) for column in self._begins)
-        return np.frombuffer(self._shingles[8 * start : 8 * (start + count)], np.uint64)
+        return np.frombuffer(self.shingles[8 * start : 8 * (start + count)], np.uint64)
 
     def common(
         self, number: np.uint32, others: NDArray[np.uint32], least: float
@@ -249,7 +230,9 @@ class Sketches:
         """What a document has in common with others, as `simhash.measure.common` does."""
         if native.core is None:
             return common(
-                self.shingles(int(number)), [self.shingles(int(n)) for n in others], least
+                self._shingles_of(int(number)),
+                [self._shingles_of(int(n)) for n in others],
+                least,
             )
         return self.compare(np.full(len(others), number), others, least, texts=False)[:, 0]
 
@@ -271,7 +254,7 @@ class Sketches:
         sizes = (8 * rows["shingles"], 8 * rows["hashes"], rows["details"], rows["length"] * texts)
         places = np.concatenate(sizes, axis=1, dtype=np.int64)
         core = cast("native.Core", native.core)
-        found = core.compare(places, self._shingles, self._details, fold_table(), least)
+        found = core.compare(places, self.shingles, self.details, fold_table(), least)
         return np.frombuffer(found, np.int64).reshape(-1, 2)
 
     def text(self, number: int) -> str | None:
@@ -281,7 +264,7 @@ class Sketches:
     def _read_text(self, number: int) -> str:
         mine = self.rows[number]
         start = int(mine["details"])
-        return self._details[start : start + int(mine["length"])].decode("utf-8", "replace")
+        return self.details[start : start + int(mine["length"])].decode("utf-8", "replace")
 
     def changes(self, number: int, earlier: int, *, with_state: bool = False) -> Changes:
         """How the text of a document differs from that of an earlier one, as `changes_of` does."""
@@ -310,7 +293,7 @@ class Sketches:
 
     def facts(self, row: ClaimRow) -> Facts | None:
         """The facts of a row made by :meth:`row`, with their names."""
-        return None if row.facts is None else Facts(Facts.unpack(row.facts).records, self._names)
+        return None if row.facts is None else Facts(Facts.unpack(row.facts).records, self.names)
 
     def row(self, number: int, place: int) -> ClaimRow:
         """A document, at its place in the order, as a stored row of an index: all are one visit."""
@@ -333,6 +316,6 @@ class Sketches:
     def _rest_of(self, mine: dict[str, Any]) -> tuple[str, bytes | None, bytes | None]:
         """URL, facts and page sketch; nothing where there is no document."""
         start = mine["details"] + mine["length"]
-        packed = self._details[start : start + mine["rest"]]
+        packed = self.details[start : start + mine["rest"]]
         # This process, or one that it has started, has written them.
         return marshal.loads(packed) if packed else ("", None, None)  # noqa: S302

@@ -16,7 +16,7 @@ from time import thread_time
 from typing import Any
 
 from scrapy_simhash.corpus.plan import Plan
-from scrapy_simhash.corpus.sketches import MOST_PROBLEMS, UNREADABLE, Part, make_part
+from scrapy_simhash.corpus.sketches import MOST_PROBLEMS, UNREADABLE, Sketches, make_sketches
 from scrapy_simhash.feed.documents import ItemReader, PageReader
 from scrapy_simhash.feed.source import FeedRecord, RecordError, Source, is_compressed
 
@@ -53,16 +53,16 @@ class Sketcher:
     reader: ItemReader | PageReader
     plan: Plan
 
-    def part(self, portion: Portion) -> Part:
+    def part(self, portion: Portion) -> Sketches:
         """The sketches of some records."""
         source, number, chunk = portion
         read = [_read(self.sources[source], record) for record in chunk]
         items = [item for item, _ in read]
         documents = self.reader.documents(items, range(number, number + len(items)))
-        part = make_part(documents, self.plan)
+        part = make_sketches(documents, self.plan)
         part.rows["compared_by"][[item is None for item in items]] = UNREADABLE
-        problems = [problem for _, problem in read if problem][:MOST_PROBLEMS]
-        return part._replace(problems=problems)
+        part.problems = [problem for _, problem in read if problem][:MOST_PROBLEMS]
+        return part
 
     def values(self, source: Source, record: FeedRecord) -> Mapping[str, Any]:
         """The short values of an item."""
@@ -91,7 +91,7 @@ def usable_cores() -> int:
 
 def sketch_all(
     sketcher: Sketcher, portions: Iterable[Portion], workers: int | None
-) -> Generator[Part]:
+) -> Generator[Sketches]:
     """Sketch records, in their order, in `workers` processes; by default as many as are faster."""
     # A portion may be large: it is not held any longer than needed.
     portions = iter(portions)
@@ -105,8 +105,10 @@ def sketch_all(
     yield from map(sketcher.part, portions) if pool is None else _ahead(pool, portions, workers)
 
 
-def _ahead(pool: ProcessPoolExecutor, portions: Iterable[Portion], workers: int) -> Generator[Part]:
-    running: deque[Future[Part]] = deque()
+def _ahead(
+    pool: ProcessPoolExecutor, portions: Iterable[Portion], workers: int
+) -> Generator[Sketches]:
+    running: deque[Future[Sketches]] = deque()
     with pool:
         try:
             for portion in portions:
@@ -163,5 +165,5 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _sketch(portion: Portion) -> Part:
+def _sketch(portion: Portion) -> Sketches:
     return _sketchers[0].part(portion)
