@@ -125,7 +125,9 @@ class Namespace:
     def seen(self) -> Seen:
         """What was met so far; earlier visits have met everything."""
         if self.rule.known is None:
-            return Seen(Visits(), self._sightings)
+            seen = Seen(Visits())
+            seen.add_shown(self._sightings)
+            return seen
         shown = [one._replace(is_complete=one.visit < self.visit) for one in self._sightings]
         meeting = [one for one in shown if one.meets and one.visit == self.visit]
         last = {one.identity: one.visit for one in shown if one.visit < self.visit}
@@ -134,7 +136,10 @@ class Namespace:
             known = [one for one in shown if last.get(one.identity) == one.visit]
             return [one for one in known if one.claim == claim]
 
-        return Seen(Visits(self.visit), shown, meeting, elsewhere)
+        seen = Seen(Visits(self.visit), elsewhere)
+        seen.add_shown(shown)
+        seen.add_meeting(meeting)
+        return seen
 
     def confirm(self) -> None:
         """All that was claimed is stored."""

@@ -21,7 +21,6 @@ from scrapy_simhash.index.batch import (
     KeyRow,
     equal_at_once,
     identity_hash,
-    pack_keys,
     packed_text,
     statement_size,
 )
@@ -111,23 +110,33 @@ class Work:
             for document, reason in zip(self._claims, self._reasons, strict=True)
         ]
 
-    def _read(self, first: int, connection: Connection) -> tuple[int, BatchCandidates]:
-        """Read the counter, and what the documents are compared with.
+    def _decide(self, ask: Callable[[Callable[..., Any]], Any], first: int = 0) -> _Decided:
+        """Decide on the documents, given what executes a query.
 
-        Their numbers begin with `first`, or with what they are if nobody else writes. Changed ones
-        of pages that were not modified are left out of the batch.
+        Their numbers begin with `first`, by default with what they are if nobody else writes.
         """
         lookup, visits = self._lookup, self._visits
-        asked = [
-            (document, identity_hash(document.key))
+        elsewhere = partial(lookup.read_elsewhere, visits=visits)
+        seen = Seen(visits, lambda claim: ask(partial(elsewhere, claim=claim)))
+        counter, candidates = ask(partial(self._read, seen, first))
+        verdicts = decide_batch(lookup.rule, lookup.texts, candidates, seen)
+        return _Decided(counter, candidates, verdicts, seen)
+
+    def _read(self, seen: Seen, first: int, connection: Connection) -> tuple[int, BatchCandidates]:
+        """Read the counter, what was seen, and what the documents are compared with.
+
+        Changed ones of pages that were not modified are left out of the batch.
+        """
+        lookup, known = self._lookup, dict[int, Sighting]()
+        asked = {
+            document: identity_hash(document.key)
             for document, reason in zip(self._claims, self._reasons, strict=True)
             if not reason
-        ]
-        identities = [identity for _, identity in asked]
-        counter, shown = lookup.read_identities(connection, identities, visits)
-        seen, known = Seen(visits, shown), dict[int, Sighting]()
+        }
+        counter, shown = lookup.read_identities(connection, asked.values(), seen.visits)
+        seen.add_shown(shown)
         documents: list[Document] = []
-        for document, identity in asked:
+        for document, identity in asked.items():
             was = seen.was(identity) if lookup.rule.known == "drop" else ()
             if before := equal_at_once(document, was):
                 known[len(documents)] = before
@@ -135,26 +144,11 @@ class Work:
                 documents.append(document)
         if self._batch is None or self._batch.known != known:
             self._batch = lookup.batch(documents, self._claimant, known)
-        first = first or first_number(counter)
-        candidates = lookup.read(connection, self._batch, shown, visits, first)
+        candidates = lookup.read(connection, self._batch, seen, first or first_number(counter))
         for claim in self._confirm:
             if row := candidates.rows.get(claim.id):
                 candidates.rows[claim.id] = row._replace(state=State.CONFIRMED)
         return counter, candidates
-
-    def _decide(self, ask: Callable[[Callable[..., Any]], Any], first: int = 0) -> _Decided:
-        """Decide on the documents, given what executes a query; see :meth:`_read`."""
-        lookup, visits = self._lookup, self._visits
-        counter, candidates = ask(partial(self._read, first))
-        elsewhere = partial(lookup.read_elsewhere, visits=visits)
-        seen = Seen(
-            visits,
-            candidates.of_identities,
-            candidates.meeting,
-            lambda claim: ask(partial(elsewhere, claim=claim)),
-        )
-        verdicts = decide_batch(lookup.rule, lookup.texts, candidates, seen)
-        return _Decided(counter, candidates, verdicts, seen)
 
     def _execute(self, decided: _Decided | None, connection: Connection) -> dict[Document, Verdict]:
         """Take the lock and do the work, given what was decided before; returns the verdicts."""
@@ -201,14 +195,13 @@ class Work:
     ) -> dict[Document, Verdict]:
         """Write the claims and the sightings; returns the final verdicts."""
         _, candidates, verdicts, seen = decided
-        claims = self._write_claims(writer, candidates, verdicts)
+        self._write_claims(writer, candidates, verdicts)
         writer.add_texts(self._texts(decided))
         documents = candidates.batch.documents
         fields = _changed_fields(connection, self._lookup, documents, verdicts)
         done = {
             document: replace(
                 verdict,
-                claim=claims.get(verdict.claim.id, verdict.claim) if verdict.claim else None,
                 match=final(verdict.match) if verdict.match else None,
                 fields=fields.get(number, {}),
             )
@@ -224,34 +217,16 @@ class Work:
 
     def _write_claims(
         self, writer: Writer, candidates: BatchCandidates, verdicts: Sequence[Verdict]
-    ) -> dict[int, ClaimRow]:
-        """Write the claims of the documents of a batch; returns them by their numbers."""
-        batch, slots, counts = candidates.batch, self._lookup.keys.slots, self._lookup.counts
-        keys: list[Sequence[KeyRow]] = []
-        rows: list[ClaimRow] = []
-        for number, verdict in enumerate(verdicts):
-            claim = verdict.claim
-            if claim is None or verdict.has_old_claim:
-                continue
-            own, more = batch.keys[number], dict[str, Any]()
-            counts["index/hot_keys"] += not candidates.hot_keys.isdisjoint(own)
-            if family := candidates.family_keys(candidates.documents[number], own, slots):
-                added = [KeyRow(slots, key) for key in family]
-                own = [*own, *added]
-                more["packed_keys"] = (claim.packed_keys or b"") + pack_keys(added)
-            if verdict.status == "unchanged" and verdict.before is not None:
-                # It has been there since then.
-                more["created"] = verdict.before.since
-            if verdict.differs is not None and verdict.match is not None:
-                more["similar_claim"] = verdict.match.row.id
-                more["differs"] = storable(verdict.differs, 255)
-            if (far := candidates.beyond.get(candidates.documents[number].id)) is not None:
-                more["nearest"] = far
-            keys.append(own)
-            # Copying a row of so many fields is slow, and rarely necessary.
-            rows.append(claim._replace(**more) if more else claim)
+    ) -> None:
+        """Write the claims of the documents of a batch, with their keys."""
+        rows, keys = list[ClaimRow](), list[Sequence[KeyRow]]()
+        for verdict, own in zip(verdicts, candidates.keys, strict=True):
+            if verdict.claim is not None and not verdict.has_old_claim:
+                rows.append(verdict.claim)
+                keys.append(own)
+        hot = sum(not candidates.hot_keys.isdisjoint(own) for own in keys)
+        self._lookup.counts["index/hot_keys"] += hot
         writer.insert(rows, keys, candidates.hot_keys)
-        return {row.id: row for row in rows}
 
     def _delete_old(self, writer: Writer, seen: Seen) -> None:
         """Delete sightings that tell nothing any more, and claims that nobody was shown last."""

@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from itertools import islice
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.shingles import similarities_of
-from scrapy_simhash.index.batch import Batch, KeyRow, family_keys
+from scrapy_simhash.index.batch import Batch, KeyRow
 from scrapy_simhash.index.decide import NEAREST, Budget, decide, nearest
 from scrapy_simhash.index.rule import Rule, are_equal, compare
 from scrapy_simhash.index.seen import Seen, sighting_of
@@ -33,10 +33,9 @@ class BatchCandidates:
     """What the documents of a batch are compared with."""
 
     batch: Batch
-    #: The rows of the documents, with the numbers that their claims would have.
-    documents: Sequence[ClaimRow]
-    #: What the identities of the batch have shown lately.
-    of_identities: Sequence[Sighting] = ()
+    #: The rows of the documents, with the numbers that their claims would have, and their keys.
+    documents: list[ClaimRow]
+    keys: list[Sequence[KeyRow]]
     #: By claims that bands led to, the documents that have these.
     askers: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     #: By numbers, the rows of claims, also of documents once they are claimed.
@@ -44,54 +43,48 @@ class BatchCandidates:
     hot_keys: frozenset[KeyRow] = frozenset()
     #: By the numbers of documents, what each is compared with, with the distance if known.
     compared: dict[int, dict[int, int | None]] = field(default_factory=dict)
-    #: The same, the distance of the nearest claim that is too far to be compared.
-    beyond: dict[int, int] = field(default_factory=dict)
-    #: The sightings of the compared claims in this visit.
-    meeting: Sequence[Sighting] = ()
     #: By claim what was dropped as copies of it, in the batch and, on other sites, before.
     copies: dict[int, list[ClaimRow]] = field(default_factory=dict)
 
-    def choose(self, limit: int) -> None:
+    def choose(self, seen: Seen, limit: int) -> None:
         """Choose what each document is compared with, given the claims that the keys led to.
 
         Of these, and of the earlier documents, that is those within a distance, and equal items,
         which may be on pages with other texts; and what its identity was shown.
         """
         claims = [*self.rows.values()]
-        asking = [row for row, keys in zip(self.documents, self.batch.keys, strict=True) if keys]
-        self.compared = {row.id: {} for row in self.documents}
-        if len(claims) + len(asking) > 1:
-            self._choose_near(asking, claims, limit)
+        asking = [number for number, keys in enumerate(self.keys) if keys]
+        self.compared = {
+            row.id: {} if number in self.batch.known else dict.fromkeys(seen.shown(row.identity))
+            for number, row in enumerate(self.documents)
+        }
         by_digest = defaultdict[bytes | None, list[ClaimRow]](list)
         for claim in claims:
             by_digest[claim.digest].append(claim)
-        for row in asking:
+        for row in map(self.documents.__getitem__, asking):
             if row.digest is not None:
                 equal = (one.id for one in by_digest[row.digest] if are_equal(row, one))
-                self.compared[row.id] = dict.fromkeys(equal) | self.compared[row.id]
+                self.compared[row.id] |= dict.fromkeys(equal)
                 by_digest[row.digest].append(row)
-        for number, row in enumerate(self.documents):
-            if number not in self.batch.known:
-                shown = dict.fromkeys(self.shown.get(row.identity, ()))
-                self.compared[row.id] = shown | self.compared[row.id]
+        if len(claims) + len(asking) > 1:
+            self._choose_near(asking, claims, limit)
 
-    def _choose_near(
-        self, asking: Sequence[ClaimRow], claims: Sequence[ClaimRow], limit: int
-    ) -> None:
-        others = [*claims, *asking]
+    def _choose_near(self, asking: Sequence[int], claims: Sequence[ClaimRow], limit: int) -> None:
+        """Choose by the distances; note that of the nearest claim which is too far."""
+        others = [*claims, *(self.documents[number] for number in asking)]
         packed = b"".join(row.fingerprint for row in others)
         prints = np.frombuffer(packed, np.uint8).reshape(len(others), -1)
         distances = hamming(prints[len(claims) :, None], prints[None])
         is_near = distances <= limit
         far = np.where(is_near, _NO_DISTANCE, distances)[:, : len(claims)]
-        for row, distance in zip(asking, far.min(axis=1, initial=_NO_DISTANCE), strict=True):
+        for number, distance in zip(asking, far.min(axis=1, initial=_NO_DISTANCE), strict=True):
             if distance < _NO_DISTANCE:
-                self.beyond[row.id] = int(distance)
+                self.documents[number] = self.documents[number]._replace(nearest=int(distance))
         # Of the documents, the earlier ones.
         is_near[:, len(claims) :] &= np.tri(len(asking), k=-1, dtype=bool)
         pairs = np.argwhere(is_near).tolist()
         for (place, other), distance in zip(pairs, distances[is_near].tolist(), strict=True):
-            number, near = asking[place].id, others[other].id
+            number, near = others[len(claims) + place].id, others[other].id
             if near not in self.askers or number in self.askers[near]:
                 self.compared[number][near] = distance
 
@@ -106,21 +99,6 @@ class BatchCandidates:
             self.copies.setdefault(number, []).append(verdict.row)
             if verdict.came_of and number in self.rows:
                 self.rows[number] = self.rows[number]._replace(came_of=verdict.came_of)
-
-    def family_keys(self, row: ClaimRow, keys: Sequence[KeyRow], slots: int) -> list[int]:
-        """The keys of a document beside its bands, if some of these are hot; see `family_keys`."""
-        bands = [key for key in keys if key.slot < slots] if self.hot_keys else ()
-        if self.hot_keys.isdisjoint(bands):
-            return []
-        return family_keys(row, is_full=self.hot_keys.issuperset(bands))
-
-    @cached_property
-    def shown(self) -> Mapping[int, set[int]]:
-        """The claims that identities were shown lately."""
-        shown = defaultdict[int, set[int]](set)
-        for one in self.of_identities:
-            shown[one.identity].add(one.claim)
-        return shown
 
 
 def with_texts(candidates: BatchCandidates) -> set[int]:
@@ -300,7 +278,7 @@ def decide_batch(
             verdict = decide(
                 row,
                 document.facts,
-                matches_of(texts, candidates, row, document),
+                matches_of(texts, candidates, seen, row, document),
                 rule=rule,
                 seen=seen,
                 own_texts=_own_texts(texts, document, seen.was(row.identity)),
@@ -327,7 +305,7 @@ def final(match: Match) -> Match:
 
 
 def matches_of(
-    texts: Texts, candidates: BatchCandidates, row: ClaimRow, document: Document
+    texts: Texts, candidates: BatchCandidates, seen: Seen, row: ClaimRow, document: Document
 ) -> list[Match]:
     """A document's matches with the nearest of what it is compared with."""
     rows, found = candidates.rows, dict[int, tuple[ClaimRow, int | None]]()
@@ -344,7 +322,7 @@ def matches_of(
         (not is_estimated, -float(distance or 0) if jaccard is None else jaccard)
         for (_, distance), (jaccard, is_estimated) in zip(found.values(), similarities, strict=True)
     ]
-    shown = candidates.shown.get(row.identity, ())
+    shown = seen.shown(row.identity)
     return [
         compare(
             row,

@@ -19,6 +19,7 @@ from scrapy_simhash.index.batch import (
     KeyRow,
     asked_keys,
     document_row,
+    family_keys,
     keys_of,
     known_row,
     pack_keys,
@@ -145,40 +146,35 @@ class Lookup:
         here = {**self.here(), "claim": claim, "visit": visits.visit}
         identities = dict.fromkeys(connection.scalars(queries.elsewhere, here))
         _, found = self.read_identities(connection, identities, visits)
-        seen = Seen(visits, found)
+        seen = Seen(visits)
+        seen.add_shown(found)
         shown = (one for identity in identities for one in seen.was(identity))
         return [one for one in shown if one.claim == claim]
 
-    def read(
-        self,
-        connection: Connection,
-        batch: Batch,
-        of_identities: Sequence[Sighting],
-        visits: Visits,
-        first: int,
-    ) -> BatchCandidates:
+    def read(self, connection: Connection, batch: Batch, seen: Seen, first: int) -> BatchCandidates:
         """Every claim that a key or an identity of a batch leads to.
 
         Those within the distance of the rule are read to be compared; their texts only as far as
         :func:`with_texts` allows, those of the nearest claims first. The claims that the documents
-        would get are numbered from `first` on.
+        would get are numbered from `first` on. By what the claims are met now is added to what was
+        `seen`.
         """
+        visits = seen.visits
         documents = [
             row._replace(id=number, origin=number) for number, row in enumerate(batch.rows, first)
         ]
-        candidates = BatchCandidates(batch, documents, of_identities)
+        candidates = BatchCandidates(batch, documents, [*batch.keys])
         if any(batch.asked):
             self._find(connection, candidates)
         self.counts["index/candidates"] += len(candidates.rows)
-        candidates.choose(self.rule.limit)
+        candidates.choose(seen, self.rule.limit)
         compared = {*chain.from_iterable(candidates.compared.values())}
         candidates.rows |= self._rows(connection, compared.difference(candidates.rows))
-        contents = {one.content for one in of_identities if not one.of_claim}
-        self.read_texts(connection, contents | with_texts(candidates))
-        if (here := compared & candidates.rows.keys()) and visits.visit is not None:
-            now = self.here(ids=here, others=visits.others) | {"visit": visits.visit}
+        self.read_texts(connection, seen.own_texts() | with_texts(candidates))
+        if (met := compared & candidates.rows.keys()) and visits.visit is not None:
+            now = self.here(ids=met, others=visits.others) | {"visit": visits.visit}
             found = connection.execute(queries.meeting, now)
-            candidates.meeting = list(map(Sighting._make, found))
+            seen.add_meeting(map(Sighting._make, found))
         candidates.copies = _read_copies(self, connection, candidates, visits)
         return candidates
 
@@ -188,25 +184,33 @@ class Lookup:
 
     def _find(self, connection: Connection, candidates: BatchCandidates) -> None:
         """Read the claims that the keys of a batch lead to, and see which keys are hot."""
-        slots, batch = self.keys.slots, candidates.batch
-        hits = self._look_up(connection, candidates, batch.asked)
+        slots, keys = self.keys.slots, candidates.keys
+        hits = self._look_up(connection, candidates, candidates.batch.asked)
         if not hits:
             return
         candidates.hot_keys = self._hot_keys(hits)
-        askers, family = defaultdict[tuple[int, int], list[int]](list), set[int]()
-        for row, keys in zip(candidates.documents, batch.keys, strict=True):
-            more = candidates.family_keys(row, keys, slots)
-            family.update(more)
-            for asked in (*keys, *((slots, key) for key in more)):
-                askers[asked].append(row.id)
+        family = set[int]()
+        for number, own in enumerate(keys):
+            bands = [key for key in own if key.slot < slots]
+            if not candidates.hot_keys.isdisjoint(bands):
+                row = candidates.documents[number]
+                more = family_keys(row, is_full=candidates.hot_keys.issuperset(bands))
+                family.update(more)
+                keys[number] = [*own, *(KeyRow(slots, key) for key in more)]
+                packed = (row.packed_keys or b"") + pack_keys(keys[number][len(own) :])
+                candidates.documents[number] = row._replace(packed_keys=packed)
         if family:
             hits |= self._look_up(connection, candidates, [*[()] * slots, [*family]])
             candidates.hot_keys = self._hot_keys(hits)
         if self.keys.needs_shingles:
-            for slot, key, claim in hits:
+            askers = defaultdict[tuple[int, int], list[int]](list)
+            for row, own in zip(candidates.documents, keys, strict=True):
+                for key in own:
+                    askers[key].append(row.id)
+            for slot, number, claim in hits:
                 # A value that many items share leads to none of them.
-                is_common = slot == slots and (slot, key) in candidates.hot_keys
-                candidates.askers[claim].update(() if is_common else askers[slot, key])
+                is_common = slot == slots and (slot, number) in candidates.hot_keys
+                candidates.askers[claim].update(() if is_common else askers[slot, number])
 
     def _hot_keys(self, hits: Iterable[tuple[int, int, int]]) -> frozenset[KeyRow]:
         """The keys that led to too many claims; blocks are stored however many share them."""

@@ -97,7 +97,8 @@ def _shown_last(
 ) -> list[int]:
     """The numbers of what identities were shown last."""
     _, found = index.lookup.read_identities(connection, identities, visits)
-    seen = Seen(visits, found)
+    seen = Seen(visits)
+    seen.add_shown(found)
     return [one.id for identity in identities for one in seen.was(identity)]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from scrapy_simhash.index.verdict import ClaimRow, Sighting
@@ -43,17 +44,11 @@ class Seen:
 
     Args:
         visits: which of them are those of now.
-        of_identities: what the identities of the batch have shown lately.
-        meeting: the sightings by which claims of the batch's candidates are met now.
         elsewhere: returns where a claim was last met, given its number.
     """
 
     def __init__(
-        self,
-        visits: Visits,
-        of_identities: Iterable[Sighting] = (),
-        meeting: Iterable[Sighting] = (),
-        elsewhere: Callable[[int], Sequence[Sighting]] = lambda _: (),
+        self, visits: Visits, elsewhere: Callable[[int], Sequence[Sighting]] = lambda _: ()
     ) -> None:
         self.visits, self._elsewhere = visits, elsewhere
         #: Those of the batch, by their numbers.
@@ -61,12 +56,18 @@ class Seen:
         self._of_identities = defaultdict[int, list[Sighting]](list)
         self._meeting = defaultdict[int, list[Sighting]](list)
         self._absent = defaultdict[int, int](int)
-        for one in of_identities:
+
+    def add_shown(self, sightings: Iterable[Sighting]) -> None:
+        """Add what identities have shown lately."""
+        for one in sightings:
             if one.status in ABSENT:
                 self._absent[one.identity] = max(one.visit, self._absent[one.identity])
             else:
                 self._of_identities[one.identity].append(one)
-        for one in meeting:
+
+    def add_meeting(self, sightings: Iterable[Sighting]) -> None:
+        """Add the sightings by which claims are met now."""
+        for one in sightings:
             self._meeting[one.claim].append(one)
 
     def add(self, sighting: Sighting) -> None:
@@ -74,7 +75,16 @@ class Seen:
         self.added[sighting.id] = sighting
         self._of_identities[sighting.identity].append(sighting)
         if sighting.meets:
-            self._meeting[sighting.claim].append(sighting)
+            self.add_meeting([sighting])
+
+    def shown(self, identity: int) -> set[int]:
+        """The claims that an identity was shown lately."""
+        return {one.claim for one in self._of_identities.get(identity, ())}
+
+    def own_texts(self) -> set[int]:
+        """The numbers of the texts that identities were shown beside those of claims."""
+        known = chain.from_iterable(self._of_identities.values())
+        return {one.content for one in known if not one.of_claim}
 
     def here(self, identity: int) -> list[Sighting]:
         """What this visit was shown under an identity."""

@@ -50,7 +50,7 @@ from typing import Any
 
 import numpy as np
 
-from scrapy_simhash.db.values import ComparedBy
+from scrapy_simhash.db.values import ComparedBy, storable
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.seen import Seen, unmet
 from scrapy_simhash.index.verdict import (
@@ -185,8 +185,13 @@ def _verdict(
         earlier = (came_of(compared[one].row) for one in numbers if one in compared)
         known = [*replaced, *chain.from_iterable(earlier)]
         own = row._replace(origin=origin, came_of=packed_numbers(known) if known else None)
-        if then and status == "unchanged" and is_by_hand(then):
-            own = own._replace(differs=BY_HAND, similar_claim=then.row.similar_claim)
+        if status == "unchanged" and before is not None:
+            # It has been there since then.
+            own = own._replace(created=before.since)
+            if then and is_by_hand(then):
+                own = own._replace(differs=BY_HAND, similar_claim=then.row.similar_claim)
+        elif status == "new" and match is not None and match.differs:
+            own = own._replace(differs=storable(match.differs, 255), similar_claim=match.row.id)
         nearest = match if status == "new" else then
         return Verdict(
             "same" if is_known or stays else "unique",
