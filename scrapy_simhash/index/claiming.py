@@ -231,7 +231,7 @@ class Work:
     def _delete_old(self, writer: Writer, seen: Seen) -> None:
         """Delete sightings that tell nothing any more, and claims that nobody was shown last."""
         old, kept = list[Sighting](), set[int]()
-        for identity in seen.identities:
+        for identity in {one.identity for one in seen.added.values()}:
             if more := seen.old(identity):
                 old += more
                 kept.update(one.claim for one in (*seen.was(identity), *seen.here(identity)))

@@ -108,11 +108,6 @@ class Seen:
         absent = self._absent[identity]
         return [one._replace(is_absent=True) if absent >= one.visit else one for one in found]
 
-    @property
-    def identities(self) -> Iterable[int]:
-        """Those of what was met just now."""
-        return {one.identity for one in self.added.values()}
-
     def old(self, identity: int) -> list[Sighting]:
         """What an identity was shown in visits that no longer matter.
 

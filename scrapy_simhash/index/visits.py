@@ -95,33 +95,31 @@ def judge(
         return _verdict(row, status, rule, compared, covering, is_known=is_known, **how)
 
     if same:
-        return verdict("unchanged", before=same, stores=False, replaces=[same])
+        return verdict("unchanged", replaces=[same])
     # What is not met yet of what it was, the most similar first.
     replaced = _by_likeness(unmet(was, here), row, compared) or here[-1:]
     again = equal_to(row, here, compared, rule)
     stands = compared.get(again.claim) if again else _known_change(row, was, copies, seen)
     if was and stands:
-        return verdict("copy", before=replaced[0], stores=False, match=stands, replaces=replaced)
+        return verdict("copy", replaces=replaced, match=stands)
     if was or (here and not covering):
         met = [(match, seen.met(match.row, row.identity)) for match in covering]
         new = [match for match, one in met if one and one.status == "new" and seen.is_here(one)]
         stands = next(iter(new or covering), None)
-        return verdict(
-            "changed", before=replaced[0], stores=not new, match=stands, replaces=replaced
-        )
+        return verdict("changed", replaces=replaced, stores=not new, match=stands)
     if covering:
-        return verdict("copy", stores=False)
+        return verdict("copy")
     last, of_site = _elsewhere(row, copies, seen)
     if same := equal_to(row, of_site, compared, rule):
         # Its URL may be different at each visit, beside a URL that stays.
-        equal = [one for one in of_site if equal_to(row, [one], compared, rule)]
+        equal = (one for one in of_site if equal_to(row, [one], compared, rule))
         # Its page may have had other items, or none, and it another identity there.
         status: Status = "moved" if former_url(row, same) else "unchanged"
-        return verdict(status, before=same, stores=False, replaces=equal)
+        return verdict(status, replaces=[same, *equal])
     if of_site:
-        return verdict("changed", before=of_site[0], stores=True, replaces=of_site[:1])
+        return verdict("changed", replaces=of_site[:1], stores=True)
     if last and rule.known == "drop":
-        return verdict("copy", stores=False, match=compared[last[0].claim])
+        return verdict("copy", match=compared[last[0].claim])
     nearest = _nearest(row, similar, seen, rule)
     return verdict("new", stores=True, match=nearest, origin=last[0].origin if last else row.origin)
 
@@ -161,17 +159,20 @@ def _verdict(
     covering: Sequence[Match],
     *,
     is_known: bool,
-    stores: bool,
-    before: Sighting | None = None,
-    match: Match | None = None,
     replaces: Sequence[Sighting] = (),
+    stores: bool = False,
+    match: Match | None = None,
     origin: int = 0,
 ) -> Verdict:
-    """The verdict by a row of the table; `match` is what stands for an item that is not stored."""
+    """The verdict by a row of the table; `match` is what stands for an item that is not stored.
+
+    Of what it `replaces` the first is what was there before.
+    """
     if rule.known != "drop":
         stores = not covering
     if status == "copy" and stores:
         status = "changed"
+    before = replaces[0] if replaces else None
     then = None if before is None else compared.get(before.claim)
     numbers = tuple(dict.fromkeys(one.claim for one in replaces))
     if stores:
@@ -180,16 +181,13 @@ def _verdict(
         is_same = is_sure and status in ("unchanged", "moved")
         stays = then is not None and is_same and _shows(then.row, row)
         origin = origin if before is None else before.origin
+        earlier = (came_of(compared[one].row) for one in numbers if one in compared)
         # An unchanged item is no successor of its claim: it inherits the predecessors.
         replaced = () if status in ("unchanged", "moved") else numbers
-        earlier = (came_of(compared[one].row) for one in numbers if one in compared)
         known = [*replaced, *chain.from_iterable(earlier)]
         own = row._replace(origin=origin, came_of=packed_numbers(known) if known else None)
         if status == "unchanged" and before is not None:
-            # It has been there since then.
-            own = own._replace(created=before.since)
-            if then and is_by_hand(then):
-                own = own._replace(differs=BY_HAND, similar_claim=then.row.similar_claim)
+            own = _as_before(own, before, then)
         elif status == "new" and match is not None and match.differs:
             own = own._replace(differs=storable(match.differs, 255), similar_claim=match.row.id)
         nearest = match if status == "new" else then
@@ -213,6 +211,14 @@ def _verdict(
     extends = numbers and status == "changed"
     stands_for = packed_numbers([*numbers, *came_of(match.row)]) if extends else None
     return Verdict(kind, match, status=status, row=row, before=before, came_of=stands_for)
+
+
+def _as_before(row: ClaimRow, before: Sighting, then: Match | None) -> ClaimRow:
+    """The row of an unchanged item: it has been there since it was first stored."""
+    row = row._replace(created=before.since)
+    if then and is_by_hand(then):
+        row = row._replace(differs=BY_HAND, similar_claim=then.row.similar_claim)
+    return row
 
 
 def is_by_hand(match: Match | None) -> bool:
@@ -336,15 +342,20 @@ def is_unchanged(row: ClaimRow, old: Sighting, match: Match | None, rule: Rule) 
 
     `match` is the claim with that text, if it is stored.
     """
-    if row.digest is not None and row.digest == old.digest and not is_bare(row):
+    of_page = row.compared_by == ComparedBy.PAGE
+    own_kinds = Facts.unpack(row.facts or b"").own_kinds if of_page else frozenset()
+    # With nothing but URL, title and state it stands for the text of its page.
+    is_bare = of_page and not own_kinds
+    if row.digest is not None and row.digest == old.digest and not is_bare:
         return True
-    is_of_page = _has_values(row)
+    # If it has values, but no text, boxes beside these are no part of it, whatever the text.
+    has_values = bool(own_kinds) and Evidence.REST not in own_kinds
     if ComparedBy.EXACT in (row.compared_by, old.compared_by) or row.compared_by != old.compared_by:
         return False
-    is_same = is_of_page or row.text_digest == old.text_digest
+    is_same = has_values or row.text_digest == old.text_digest
     if not is_same and not (match and _is_same_text(match, rule)):
         return False
-    return _has_same_facts(row, old, rule, with_page=not is_of_page)
+    return _has_same_facts(row, old, rule, with_page=not has_values)
 
 
 def _has_same_facts(row: ClaimRow, old: Sighting, rule: Rule, *, with_page: bool = True) -> bool:
@@ -354,22 +365,6 @@ def _has_same_facts(row: ClaimRow, old: Sighting, rule: Rule, *, with_page: bool
     if not with_page:
         changed = {key for key in changed if not key & PAGE_BIT}
     return not (changed if rule.change_similarity == 1 else changed - {REST_KEY})
-
-
-def _has_values(row: ClaimRow) -> bool:
-    """Whether an item that is compared by its page's text has values of its own, but no text.
-
-    Boxes beside these are no part of it, whatever the text.
-    """
-    if row.compared_by != ComparedBy.PAGE:
-        return False
-    own_kinds = Facts.unpack(row.facts or b"").own_kinds
-    return bool(own_kinds) and Evidence.REST not in own_kinds
-
-
-def is_bare(row: ClaimRow) -> bool:
-    """Whether an item has nothing but URL, title and state, and stands for the text of its page."""
-    return row.compared_by == ComparedBy.PAGE and not Facts.unpack(row.facts or b"").own_kinds
 
 
 def _is_same_text(match: Match, rule: Rule) -> bool:
