@@ -6,7 +6,6 @@ import logging
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,8 @@ class FeedCheck:
     stats: CrawlStats
     #: Whether an item pipeline after ours may store what no feed takes.
     is_stored_elsewhere: bool = True
+    _exporter: FeedExporter | None = None
+    _is_disabled: bool = False
     # The items seen to be written, and those in complete files.
     _written: int = 0
     _stored: int = 0
@@ -44,16 +45,10 @@ class FeedCheck:
     _sync_error: OSError | None = None
     _closed: Future[None] = field(default_factory=Future)
 
-    @cached_property
-    def _exporter(self) -> FeedExporter | None:
-        return self.crawler.get_extension(FeedExporter)
-
-    @cached_property
-    def _is_disabled(self) -> bool:
-        return feeds_are_disabled(self.crawler)
-
     def spider_opened(self) -> None:
         """Handle the signal: before any item."""
+        self._exporter = self.crawler.get_extension(FeedExporter)
+        self._is_disabled = feeds_are_disabled(self.crawler)
         if self._exporter is not None and (state := feeds_written(self._exporter)):
             self._written, self._slots = state
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -329,8 +329,8 @@ def _copied(value: Any, known: dict[int, Any], depth: int) -> Any:
     """
     if id(value) in known:
         return known[id(value)]
-    parts = _parts(value) if depth else None
-    if parts is None:
+    is_container = isinstance(value, (dict, list, set, tuple)) or _is_item_class(type(value))
+    if not depth or not is_container:
         return value
     if isinstance(value, tuple):
         changed = [_copied(one, known, depth - 1) for one in value]
@@ -340,36 +340,37 @@ def _copied(value: Any, known: dict[int, Any], depth: int) -> Any:
     if copied is value or type(copied) is not type(value):
         return value
     known[id(value)] = copied
-    if isinstance(value, list) and _PLAIN.issuperset(map(type, value)):
-        return copied  # faster; lists of hundreds of links are common
-    replace: Any = object.__setattr__  # of frozen classes as well
-    if isinstance(value, (dict, list)):
-        replace = dict.__setitem__ if isinstance(value, dict) else list.__setitem__
+    parts: Iterable[tuple[Any, Any]] = ()
+    replace: Any = None
+    if isinstance(value, dict):
+        parts, replace = dict.items(value), dict.__setitem__
+    elif isinstance(value, list):
+        # Lists of hundreds of links are common.
+        is_plain = _PLAIN.issuperset(map(type, value))
+        parts, replace = () if is_plain else enumerate(value), list.__setitem__
+    elif not isinstance(value, set):
+        parts, replace = _attributes(value), object.__setattr__  # of frozen classes as well
     for place, one in parts:
         if type(one) not in _PLAIN:
             replace(copied, place, _copied(one, known, depth - 1))
     return copied
 
 
-def _are_equal(item: Any, copied: Any) -> bool:
-    """Whether an item equals its copy: most of what these hold are the same objects."""
-    try:
-        return item is copied or (type(item) is type(copied) and bool(item == copied))
-    except Exception:  # noqa: BLE001 - item classes are users' code; and a cycle has no end
-        return False
-
-
-def _parts(value: Any) -> Collection[tuple[Any, Any]] | None:
-    """What a container holds, and where; None for any other value."""
-    if isinstance(value, dict):
-        return dict.items(value)
-    if isinstance(value, (list, tuple)):
-        return [*enumerate(value)]
-    if isinstance(value, set):
-        return ()
-    if not _is_item_class(type(value)):
-        return None
-    state: Any = object.__getstate__(value)
+def _attributes(item: Any) -> list[tuple[str, Any]]:
+    """The attributes of an item, and their values."""
+    state: Any = object.__getstate__(item)
     # Those with slots have a tuple.
     parts = state if isinstance(state, tuple) else (state,)
     return [pair for attributes in parts if attributes for pair in attributes.items()]
+
+
+def _are_equal(item: Any, copied: Any) -> bool:
+    """Whether an item holds what its copy holds: most of it are the same objects."""
+    if item is copied:
+        return True
+    try:
+        if not isinstance(item, (dict, list, set, tuple)):
+            item, copied = _attributes(item), _attributes(copied)
+        return bool(item == copied)
+    except Exception:  # noqa: BLE001 - item classes are users' code; and a cycle has no end
+        return False
