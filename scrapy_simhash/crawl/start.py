@@ -8,12 +8,12 @@ signal handler is only logged.)
 from __future__ import annotations
 
 import gc
+import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import blake2b
-from typing import Any
 
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
@@ -87,25 +87,17 @@ def _arguments_of(crawler: Crawler) -> str:
     Arguments are those given with -a, or to a runner: what else the spider has may be of one crawl,
     such as its time.
     """
-    spider, limits = crawler.spider, ("DEPTH_LIMIT", "URLLENGTH_LIMIT")
     given, named = spider_arguments(crawler) or ((), {})
-    plain = {
-        "arguments": [_plain(one) for one in given],
-        **{f"-a {name}": _plain(named[name]) for name in sorted(named)},
-        "allowed_domains": sorted(getattr(spider, "allowed_domains", None) or ()),
-        **{name: crawler.settings.getint(name) for name in limits},
-    }
     headers = Headers(crawler.settings.getdict("DEFAULT_REQUEST_HEADERS"))
-    plain["language"] = str(headers.get("Accept-Language"))
-    return blake2b(repr(plain).encode("utf-8", "replace"), digest_size=16).hexdigest()
-
-
-def _plain(value: Any) -> str:
-    """An argument as text; of one whose text may differ from process to process, its class."""
-    if isinstance(value, (list, tuple)):
-        return str([_plain(one) for one in value])
-    is_plain = value is None or isinstance(value, (str, int, float))
-    return repr(value) if is_plain else type(value).__name__
+    follows = {
+        "arguments": [given, dict(sorted(named.items()))],
+        "allowed_domains": sorted(getattr(crawler.spider, "allowed_domains", None) or ()),
+        "limits": [crawler.settings.getint(name) for name in ("DEPTH_LIMIT", "URLLENGTH_LIMIT")],
+        "language": str(headers.get("Accept-Language")),
+    }
+    # Of what JSON has not, the text may differ from process to process.
+    text = json.dumps(follows, skipkeys=True, default=lambda value: type(value).__name__)
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 @dataclass(eq=False)
