@@ -26,9 +26,6 @@ MOST_DETAILS = 5_000
 #: The packed size of all details in one file, in bytes.
 MOST_BYTES = 8_000_000
 
-#: Rows that are not packed, as many as are printed.
-MOST_PLAIN = 1_000
-
 # At most so many rows with details are kept items, and as many changes; others are duplicates.
 _MOST_KEPT = 1_000
 
@@ -46,9 +43,7 @@ _TITLES = ("title", "headline", "name", "heading")
 def pack(data: ReportData) -> dict[str, Any]:
     """Everything that the script shows, for the template.
 
-    The first rows are plain data, so that they are there once the page has loaded, and a browser
-    without a window prints them; the other rows are packed, and counted in `left`. `blocks` are the
-    packed details, and `details` is how many rows have some.
+    `rows` are all rows, `blocks` the details of some, packed; `details` is how many rows have some.
     """
     rows: list[Record] = [*data.drops, *data.kept[::-1], *data.changes]
     # The least similar pairs are the ones to look at.
@@ -81,16 +76,13 @@ def pack(data: ReportData) -> dict[str, Any]:
             left -= len(blocks[-1])
     every = [listed.get(number) or _listed(data, number, row) for number, row in enumerate(rows)]
     name = shlex.quote(shortened(data.namespace.name))
-    first: dict[str, Any] = {
+    shown = {
         "block": BLOCK,
         "command": "" if data.is_trial else f"scrapy simhash restore --namespace {name} --id ",
+        "rows": every,
     }
-    first["rows"] = [every[number] for number in sorted(order[:MOST_PLAIN])]
-    rest = [every[number] for number in sorted(order[MOST_PLAIN:])]
-    first["left"] = len(rest)
     return {
-        "first": first,
-        "rows": _packed(rest) if rest else "",
+        "rows": _packed(shown),
         "blocks": blocks,
         "details": sum(row["detail"] >= 0 for row in every),
     }

@@ -61,9 +61,7 @@ def test_reports(namespace: str, spider: str, things: list[tuple[str, ...]]) -> 
                 assert not re.search(r"url|import|expression", value)
         if element.tag == "script" and element.get("type") == "application/json":
             blocks += 1
-            is_packed = element.get("id") != "first"
-            packed = base64.b64decode(element.text) if is_packed else b""
-            json.loads(zlib.decompress(packed).decode() if is_packed else element.text)
+            json.loads(zlib.decompress(base64.b64decode(element.text)))
     scripts = [one for one in root.iter("script") if one.get("type") is None]
     assert len(scripts) == len([*root.iter("style")]) == len(root.findall("head/title")) == 1
     assert blocks >= 1

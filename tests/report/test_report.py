@@ -270,13 +270,9 @@ def test_hostile_urls_that_repeat_are_text(address, tmp_path):
 
 
 def packed_in(path):
-    """The data of the script: the first rows, and those that it unpacks."""
-    text = path.read_text("utf-8")
-    (data,) = re.findall(r'id="first">(.*?)</script>', text)
-    found = json.loads(data)
-    for packed in re.findall(r'id="rows">([^<]*)<', text):
-        found["rows"] += json.loads(zlib.decompress(base64.b64decode(packed)))
-    return found
+    """The data that the script unpacks first."""
+    (packed,) = re.findall(r'id="rows">([^<]*)<', path.read_text("utf-8"))
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
 
 
 def rows_of(path):
@@ -320,11 +316,8 @@ class Visit:
     result: object = None
 
 
-def visit(path, steps, *, script="", **options):
-    """Take steps on a file in a browser, in its own thread: Playwright refuses a running loop.
-
-    The script runs before those of the page.
-    """
+def visit(path, steps, **options):
+    """Take steps on a file in a browser, in its own thread: Playwright refuses a running loop."""
 
     def look():
         seen = Visit()
@@ -335,7 +328,6 @@ def visit(path, steps, *, script="", **options):
             )
             page = browser.new_page(**options)
             page.set_default_timeout(20_000)
-            page.add_init_script(script)
             page.on("request", lambda request: seen.requests.append(request.url))
             page.on("console", lambda message: seen.complaints.append(message.text))
             page.on("pageerror", lambda error: seen.complaints.append(str(error)))
@@ -778,22 +770,6 @@ def test_a_finding_leads_to_its_rows(many):
         assert page.evaluate("document.activeElement.id") == "items"
 
     visit(many, steps)
-
-
-@in_browser
-def test_rows_are_there_when_the_page_has_loaded(many, address, tmp_path, monkeypatch):
-    """As it is printed then, by a browser that nobody looks at."""
-    script = "addEventListener('load', () => { window.loaded = document.body.innerText; })"
-    monkeypatch.setattr(packing, "MOST_PLAIN", 100)
-
-    def steps(page):
-        loaded = page.evaluate("window.loaded")
-        assert "128 rows" in loaded
-        assert loaded.count("in another folder") >= 20
-        page.fill("#q", "/129/")
-        expect(page.locator("#shown")).to_have_text("1 of 128 rows")
-
-    visit(written(address, tmp_path, similarity=0.9), steps, script=script)
 
 
 @in_browser

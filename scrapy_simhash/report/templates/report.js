@@ -1,5 +1,5 @@
 "use strict";
-(() => {
+(async () => {
   const byId = (id) => document.getElementById(id);
   const NARROW = matchMedia("(max-width: 45rem)");
 
@@ -42,9 +42,7 @@
     return JSON.parse(await new Response(stream).text());
   };
 
-  // The rows that are there once the page has loaded; the others are unpacked then.
-  const first = JSON.parse(byId("first").textContent);
-  const { block, command } = first;
+  const { block, command, rows } = await unpack("rows");
 
   const time = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
   const number = (value) => value.toLocaleString("en");
@@ -228,7 +226,6 @@
     const headers = [...byId("table").querySelectorAll("th[data-column]")];
     const inputs = [...byId("filters").querySelectorAll("input, select")];
     const get = (name) => state.get(name) ?? "";
-    let { rows } = first;
     let found = rows;
 
     // The choices of a filter.
@@ -322,11 +319,10 @@
         if (opener) open(opener, found[opened], line);
       }
       byId("place").textContent = found.length ? `${number(start + 1)} to ${number(start + part.length)}` : "";
-      const total = rows.length + first.left;
-      const all = `${number(total)} row${total === 1 ? "" : "s"}`;
+      const all = `${number(rows.length)} row${rows.length === 1 ? "" : "s"}`;
       const group = get("group") && found.length ? `, similar to ${found[0].original.url}` : "";
       const some = `${number(found.length)} of ${all}${group}`;
-      const printed = shown > SIZE && part.length < found.length + first.left ? `, of which ${number(part.length)} are printed` : "";
+      const printed = shown > SIZE && part.length < found.length ? `, of which ${number(part.length)} are printed` : "";
       byId("shown").textContent = `${found.length === rows.length ? all : some}${printed}`;
       byId("back").disabled = page === 0;
       byId("next").disabled = page === last;
@@ -368,25 +364,20 @@
     });
     addEventListener("beforeprint", () => draw(Math.max(SIZE, Math.min(PRINTED, found.length))));
     addEventListener("afterprint", () => draw());
-    return {
-      load: () => {
-        fill();
-        choose();
-        // A link to a row leads to its page.
-        const opened = found.findIndex((row) => row.key === get("open"));
-        if (opened >= 0 && !get("page")) remember("page", String(Math.floor(opened / SIZE) + 1));
-        draw();
-      },
-      add: (rest) => {
-        rows = rows.concat(rest);
-      },
+    return () => {
+      fill();
+      choose();
+      // A link to a row leads to its page.
+      const opened = found.findIndex((row) => row.key === get("open"));
+      if (opened >= 0 && !get("page")) remember("page", String(Math.floor(opened / SIZE) + 1));
+      draw();
     };
   };
-  const table = byId("table") && makeTable();
+  const loadTable = byId("table") && makeTable();
 
   const load = () => {
     if (location.hash === "" || location.hash.includes("=")) state = new URLSearchParams(location.hash.slice(1));
-    table?.load();
+    loadTable?.();
   };
   const go = (fragment) => {
     history.pushState(null, "", fragment);
@@ -404,10 +395,4 @@
   addEventListener("popstate", load);
   if (NARROW.matches) for (const one of document.querySelectorAll("details.filters")) one.open = false;
   load();
-  if (byId("rows"))
-    unpack("rows").then((rest) => {
-      first.left = 0;
-      table.add(rest);
-      load();
-    });
 })();
