@@ -15,7 +15,6 @@ from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.index.words import field_label
 from scrapy_simhash.item.keys import UNIDENTIFIED, item_url
-from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.difference import difference
 from scrapy_simhash.visible import format_time, shortened
 
@@ -78,7 +77,7 @@ def by_visit(records: Iterable[Record]) -> Iterator[Group]:
 
 
 def _what_changed(record: Record) -> Sequence[Any]:
-    parts = [how(record)] if how(record) else []
+    parts = [record.how] if record.how else []
     for name, values in record.fields.items():
         more = ""
         if any(values):

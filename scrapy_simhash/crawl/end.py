@@ -237,11 +237,10 @@ class CrawlEnd:
     def _look_back(self, run: int, is_released: bool) -> None:
         """Log what to change, and write the report."""
         # Slow to import, and few crawls need it.
-        from scrapy_simhash.history.advice import advise  # noqa: PLC0415
+        from scrapy_simhash.history.advice import advise, find_noise  # noqa: PLC0415
         from scrapy_simhash.history.changes import read_changes  # noqa: PLC0415
         from scrapy_simhash.history.namespaces import choose_namespace  # noqa: PLC0415
         from scrapy_simhash.history.sql import Selection  # noqa: PLC0415
-        from scrapy_simhash.report.causes import find_noise  # noqa: PLC0415
 
         settings = self.settings
         database = settings.open_database()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -11,14 +12,26 @@ from sqlalchemy import select
 from scrapy_simhash.db import schema
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.decisions import read_contents
+from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import EVERYTHING, NamespaceRow, Selection
-from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.verdict import OF_TEXT
+from scrapy_simhash.item.facts import PAGE, REST_OF_ITEM, Facts
 from scrapy_simhash.item.irrelevant import LEAST, Example, Pair, differing_facts, irrelevant_fields
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.visible import plural, shortened
 
 _EXAMPLES = 5
 # The maximum number of items that are examined, the newest first.
 _MOST_ITEMS = 20_000
+
+_TEXTS = {OF_TEXT, REST_OF_ITEM}
+# Marks of the names of fields that tell which item it is.
+_TELLING = ("code", "dated", "price", "serial", "title")
+# Fields that change most items are advised from so many changes on.
+_LEAST_CHANGES = 10
+# A field is advised if it changes this share of the changed items.
+_LEAST_SHARE = 0.25
 
 
 class SettingAdvice(NamedTuple):
@@ -88,3 +101,46 @@ def _pair(row: Any) -> Pair:
     with suppress(ValueError):  # damaged facts
         changed = differing_facts(Facts.unpack(row.facts or b""), Facts.unpack(row.stored or b""))
     return Pair(row.url, row.other, changed, bool(row.is_equal), (row.id, row.similar_claim))
+
+
+def find_noise(
+    changes: Iterable[Record], rule: Rule, advised: Collection[str] = ()
+) -> Iterator[SettingAdvice]:
+    """Fields that alone or together change most items, unless they tell what these are."""
+    together, examples = Counter[frozenset[str]](), dict[frozenset[str], Example]()
+    for one in changes:
+        values = {name: (new or "", old or "") for name, (old, new) in one.fields.items()}
+        together[fields := frozenset(values)] += 1
+        examples.setdefault(fields, Example(one.url, one.url, values))
+    total, often = together.total(), Counter[str]()
+    for fields, count in together.items():
+        often.update(dict.fromkeys(fields, count))
+    least = max(_LEAST_CHANGES, _LEAST_SHARE * total)
+    noise = {name for name, count in often.items() if count >= least and not _tells(name)}
+    alone = {fields: count for fields, count in together.items() if fields and fields <= noise}
+    count = sum(alone.values())
+    names = sorted(frozenset[str]().union(*alone))
+    if count >= _LEAST_CHANGES and count * 2 > total and not {*names} <= {*advised}:
+        listed = " and ".join(f"`{shortened(name, 80)}`" for name in names)
+        these = "this field" if len(names) == 1 else "these fields"
+        yield SettingAdvice(
+            f"SIMHASH_IGNORE_FIELDS = {names}",
+            f"{count:,} of {total:,} changed items changed only in {listed}. If that does not "
+            f"matter, ignore {these}: then these items are unchanged",
+            [examples[max(alone, key=len)]],
+        )
+    texts = sum(count for fields, count in together.items() if fields and fields <= _TEXTS)
+    if texts >= _LEAST_CHANGES and texts * 2 > total and rule.change_similarity == 1:
+        yield SettingAdvice(
+            "SIMHASH_CHANGE_SIMILARITY = 0.9",
+            f"{texts:,} of {total:,} changed items changed only in their text: `scrapy simhash "
+            "changes --texts` shows main texts. If that is a box beside the article, let the "
+            "spider select the article alone, or lower the similarity: then edits of a few words, "
+            "but for numbers, are no change",
+        )
+
+
+def _tells(name: str) -> bool:
+    """Whether a field tells what an item is."""
+    is_own = not name.startswith((PAGE, "("))
+    return not is_own or not name_of(name).marks.isdisjoint(_TELLING)

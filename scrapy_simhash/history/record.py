@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from urllib.parse import SplitResult, urlsplit
 
 from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.index.verdict import OF_TEXT
@@ -12,7 +14,11 @@ from scrapy_simhash.index.words import UNCHANGED, difference_in_words, likeness_
 from scrapy_simhash.item.facts import Values, without_repeated
 from scrapy_simhash.item.folding import are_state
 from scrapy_simhash.item.keys import item_url, lister_of
-from scrapy_simhash.visible import iso_time
+from scrapy_simhash.item.urls import same_site, view_of
+from scrapy_simhash.visible import iso_time, shortened
+
+# Characters shown of a host or a parameter in a cause.
+_LONGEST_NAME = 40
 
 
 class Content(NamedTuple):
@@ -105,6 +111,19 @@ class Record(NamedTuple):
         return f"{shared}, but the original was not stored in the end" if self.is_orphan else shared
 
     @property
+    def how(self) -> str:
+        """What its URL has in common with that of its original, as a phrase.
+
+        Of a change, where the item was before, and which site lists it.
+        """
+        if self.is_change:
+            told = {"listed by": self.listed_by, "from": self.original, "formerly": self.formerly}
+            return "; ".join(f"{what} {where}" for what, where in told.items() if where)
+        if self.status == UNCHANGED:
+            return "unchanged since an earlier crawl"
+        return _cause_of(self.url, self.original) if self.original else "original deleted"
+
+    @property
     def is_change(self) -> bool:
         """Whether it tells what has changed since earlier crawls."""
         return self.status in STATUSES
@@ -163,3 +182,41 @@ def differing_values(
         if values[0] != values[1] and (name == first or not are_state(name, values))
     }
     return without_repeated(differing, first)
+
+
+@lru_cache(maxsize=1 << 17)
+def _cause_of(url: str, original: str) -> str:
+    """How the URL of a duplicate differs from that of its original."""
+    if url == original:
+        return "listed again under the same URL"
+    try:
+        new, old = urlsplit(url), urlsplit(original)
+    except ValueError:
+        return "at another URL"
+    is_near = same_site(url, original)
+    ours, theirs = ([*filter(None, one.path.split("/"))] for one in (new, old))
+    # Every site has a first page.
+    if ours == theirs and (is_near or ours):
+        return _on_one_path(new, old)
+    if not is_near:
+        return "on another site"
+    if view_of(url, original):
+        return "another view of the page, such as for printing"
+    return "in another folder" if ours[-1:] == theirs[-1:] != [] else "elsewhere on the site"
+
+
+def _on_one_path(new: SplitResult, old: SplitResult) -> str:
+    """How two URLs with the same path differ."""
+    hosts = sorted({one.netloc.rpartition("@")[2].lower() for one in (new, old)})
+    given = {*new.query.split("&")} ^ {*old.query.split("&")}
+    names = sorted({part.partition("=")[0] for part in given} - {""})
+    shown = [f"`{shortened(name, _LONGEST_NAME)}`" for name in (*hosts, *names[:3])]
+    parts = ["same path"]
+    if len(hosts) > 1:
+        parts.append(f"on {' and '.join(shown[:2])}")
+    if names:
+        parts.append(f"other {', '.join(shown[len(hosts) :])}{' …' if len(names) > 3 else ''}")
+    if len(parts) > 1:
+        return ", ".join(parts)
+    is_here = new.fragment == old.fragment
+    return "the same URL, written differently" if is_here else "elsewhere on the page"

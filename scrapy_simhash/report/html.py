@@ -22,11 +22,10 @@ from markupsafe import Markup, escape
 
 from scrapy_simhash.durable import replace_file
 from scrapy_simhash.item.irrelevant import LEAST
-from scrapy_simhash.report.causes import steps
 from scrapy_simhash.report.data import ReportData
 from scrapy_simhash.report.difference import LONGEST
 from scrapy_simhash.report.packing import pack
-from scrapy_simhash.report.verdict import findings, headline, remarks
+from scrapy_simhash.report.verdict import findings, headline, remarks, steps
 from scrapy_simhash.simhash.measure import similarity_at
 from scrapy_simhash.visible import format_time, plural, shortened
 

@@ -12,7 +12,6 @@ from scrapy_simhash.history.decisions import with_contents
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.words import KEPT, field_label
 from scrapy_simhash.item.urls import site
-from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.data import ReportData
 from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.simhash.scheme import load_scheme
@@ -137,7 +136,7 @@ def _listed(data: ReportData, number: int, row: Record, detail: int = -1) -> dic
         "restorable": row.has_item,
         "site": shortened(site(row.url) or "(no site)", 80),
         "distance": row.distance,
-        "how": shortened("" if row.status == KEPT else how(row), _LONGEST_URL),
+        "how": shortened("" if row.status == KEPT else row.how, _LONGEST_URL),
     }
 
 

@@ -1,13 +1,15 @@
-"""The result of one or more crawls, in sentences and as a list of findings."""
+"""The result of one or more crawls in sentences, what to change, and a list of findings."""
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from scrapy_simhash.db.values import SAME
+from scrapy_simhash.history.advice import SettingAdvice, find_noise
 from scrapy_simhash.index.words import (
     changes_in_words,
     difference_in_words,
@@ -16,9 +18,8 @@ from scrapy_simhash.index.words import (
     pages_in_words,
     skipped_in_words,
 )
-from scrapy_simhash.report.causes import how
 from scrapy_simhash.report.data import ReportData
-from scrapy_simhash.visible import plural
+from scrapy_simhash.visible import plural, shortened
 
 
 def headline(data: ReportData) -> str:
@@ -105,6 +106,30 @@ def _share(count: int, checked: int) -> str:
     return f" ({count / checked:.1%})" if 0 < count <= checked else ""
 
 
+def steps(data: ReportData) -> Iterator[SettingAdvice]:
+    """What to change."""
+    yield from data.advice
+    if data.patterns:
+        yield _repeating(data)
+    advised = {name for advice in data.advice for name in advice.fields}
+    changed = [one for one in data.changes if one.status == "changed"]
+    yield from find_noise(changed, data.rule, advised)
+
+
+def _repeating(data: ReportData) -> SettingAdvice:
+    """What to do about parts of URLs that only repeat pages."""
+    saved = sum(one.repeats for one in data.patterns)
+    listed = ", ".join(f"`{shortened(one.part, 80)}`" for one in data.patterns[:3])
+    more = " …" if len(data.patterns) > 3 else ""
+    name = shlex.quote(shortened(data.namespace.name))
+    return SettingAdvice(
+        "" if data.is_trial else f"scrapy simhash patterns --namespace {name} --rules rules.json",
+        f"Up to {saved:,} {plural(saved, 'download')} only repeated pages because of "
+        f"{listed}{more}; rules for duplicate-url-discarder avoid them: after a crawl, `scrapy "
+        "simhash patterns --rules FILE` writes them",
+    )
+
+
 # Findings of each kind; the rest is in the table of decisions.
 _MOST = 8
 
@@ -136,8 +161,8 @@ def findings(data: ReportData) -> Iterator[Finding]:
         shown = f"{share:.1%}" if share >= 0.001 else "<0.1%"
         return Finding(outcome, what, count, shown, filters, example)
 
-    repeats = Counter(map(how, data.drops))
-    examples = {how(drop): (drop.url, drop.original or "") for drop in data.drops}
+    repeats = Counter(drop.how for drop in data.drops)
+    examples = {drop.how: (drop.url, drop.original or "") for drop in data.drops}
     for what, count in repeats.most_common(_MOST):
         yield found("repeated", what, count, examples[what], how=what)
     pairs = {pair.differs: (pair.url, pair.original or "") for pair in data.kept}

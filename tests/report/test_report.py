@@ -32,9 +32,9 @@ from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import LeftOut
 from scrapy_simhash.report import data, packing
-from scrapy_simhash.report.causes import how, steps
 from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
+from scrapy_simhash.report.verdict import steps
 from scrapy_simhash.simhash.measure import jaccard
 from scrapy_simhash.simhash.scheme import load_scheme
 
@@ -753,12 +753,12 @@ VIEW = "another view of the page, such as for printing"
     ],
 )
 def test_a_finding_has_what_the_urls_have_in_common(original, words):
-    assert how(Record("dropped", HERE, original_page=original)) == words
+    assert Record("dropped", HERE, original_page=original).how == words
     unchanged = Record("unchanged", HERE, original_page=HERE)
-    assert how(unchanged) == "unchanged since an earlier crawl"
+    assert unchanged.how == "unchanged since an earlier crawl"
     unreadable = Record("dropped", "http://[broken", original_page="http://[broken:1")
-    assert how(unreadable) == "at another URL"
-    assert how(unreadable._replace(original_page=None)) == "original deleted"
+    assert unreadable.how == "at another URL"
+    assert unreadable._replace(original_page=None).how == "original deleted"
 
 
 @in_browser
