@@ -26,11 +26,10 @@ from scrapy_simhash.index.words import difference_in_words
 from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.item.values import short
 from scrapy_simhash.report.difference import difference
-from scrapy_simhash.simhash.measure import distance, jaccard, similarity_at
+from scrapy_simhash.simhash.measure import distance, jaccard
 from scrapy_simhash.text.html import decode, parse_html
 from scrapy_simhash.text.page import containment
 from scrapy_simhash.text.page_facts import page_facts
-from scrapy_simhash.visible import plural
 
 # The largest file that is read.
 _MOST = 64 << 20
@@ -57,19 +56,17 @@ def run_compare(project: Project, options: Namespace) -> None:
     for page, document in zip(pages, documents, strict=True):
         if document is not None and page.html is None:
             document.facts = None  # of a text, the text alone is compared
-    figures = {
-        "scheme": settings.scheme.id,
-        "texts": [
-            {"source": name, **_of_page(page, document, settings.scheme.bits)}
-            for name, page, document in zip(names, pages, documents, strict=True)
-        ],
-        **_compared(a, b, settings.rule, settings.scheme.bits),
-    }
+    bits = settings.scheme.bits
+    figures = _compared(a, b, settings.rule, bits)
+    figures["texts"] = [
+        {"source": name, **_of_page(page, document, bits)}
+        for name, page, document in zip(names, pages, documents, strict=True)
+    ]
     text, changes = difference(*(None if one is None else one.text for one in documents))
     if options.json:
         print_json({**figures, "difference": changes or []})
         return
-    _print_figures(figures, settings.scheme.bits)
+    _print_figures(figures, bits)
     if changes is not None:
         output.open_console().print(output.marked_difference(text, changes))
 
@@ -108,13 +105,12 @@ def _of_page(page: WarcPage, document: Document | None, bits: int) -> dict[str, 
 
 
 def _compared(a: Document | None, b: Document | None, rule: Rule, bits: int) -> dict[str, Any]:
-    figures: dict[str, Any] = {"similarity": None, "threshold": rule.threshold}
-    figures |= {"distance": None, "estimate": None, "limit": rule.limit, "page_sketch": None}
+    figures: dict[str, Any] = dict.fromkeys(("verdict", "similarity", "distance", "page_sketch"))
+    figures |= {"threshold": rule.threshold, "limit": rule.limit}
     if a is None or b is None:
         what = f"the main text of {'A' if a is None else 'B'} is missing, too short, too long or"
         return figures | {"verdict": f"not compared: {what} a footer"}
     figures["distance"] = distance(a.sketch.fingerprint or 0, b.sketch.fingerprint or 0)
-    figures["estimate"] = similarity_at(figures["distance"], bits)
     if a.sketch.shingles is not None and b.sketch.shingles is not None:
         figures["similarity"] = jaccard(a.sketch.shingles, b.sketch.shingles)
     if a.page_sketch is not None and b.page_sketch is not None and same_site(a.url, b.url):
@@ -149,14 +145,13 @@ def _print_figures(figures: Mapping[str, Any], bits: int) -> None:
     names = sorted({name for facts in known for name in facts})
     rows += ((name, *(short(facts.get(name, "")) for facts in known)) for name in names)
     output.print_table(("", "A", "B"), rows)
-    limit, shared = figures["limit"], figures["page_sketch"]
-    facts = {"verdict": figures["verdict"], "scheme": figures["scheme"]}
+    shared = figures["page_sketch"]
+    facts = {"verdict": figures["verdict"]}
     if figures["similarity"] is not None:
         least = figures["threshold"]
         shown = output.format_similarity(figures["similarity"], estimated=False)
         facts["similarity"] = shown if least is None else f"{shown} (threshold {least:g})"
     facts["distance of fingerprints"] = output.format_distance(figures["distance"], bits)
-    facts["largest distance compared"] = f"{limit} {plural(limit, 'bit')}"
     if shared is not None:
         facts["on both whole pages"] = f"{shared:.0%} of the text of the smaller page"
     output.print_facts(facts)
