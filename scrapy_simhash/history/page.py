@@ -38,19 +38,14 @@ def find_addresses(
     escaped = (re.sub("([%_/])", r"/\1", piece) for piece in storable(part).split("***"))
     pattern = f"%{'%'.join(escaped)}%"
     for namespace in namespaces:
-        for table, conditions in (
-            (schema.claims, sql.claims_of(namespace)),
-            (schema.sightings, [sql.drops.namespace == namespace.id]),
-        ):
-            url = url_of(table)
-            holds = (one.ilike(pattern, escape="/") for one in (url, table.c.key))
-            columns = table.c.key, url, func.length(url).label("length")
-            query = select(*columns).where(*conditions, or_(*holds)).distinct()
-            rows = namespace.read(query.order_by("length", "url").limit(limit))
-            found |= {
-                (namespace.name, row.key if lister_of(row.key) else item_url(row.key, row.url))
-                for row in rows
-            }
+        url, key = url_of(schema.sightings), sql.drops.key
+        is_found = or_(*(one.ilike(pattern, escape="/") for one in (url, key)))
+        query = select(key, url, func.length(url).label("length")).distinct()
+        query = query.where(sql.drops.namespace == namespace.id, is_found)
+        found |= {
+            (namespace.name, row.key if lister_of(row.key) else item_url(row.key, row.url))
+            for row in namespace.read(query.order_by("length", "url").limit(limit))
+        }
     exact = {one for one in found if one[1].rstrip("/").endswith(f"/{part}")}
     return sorted(exact or found, key=lambda one: (len(one[1]), one))[:limit]
 
