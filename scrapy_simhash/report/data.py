@@ -25,12 +25,12 @@ from scrapy_simhash.simhash.measure import similarity_at
 MOST_ROWS = 100_000
 
 # Items kept although similar that are read, the newest.
-_MOST_KEPT = 10_000
+_MOST_KEPT = 1_000
 
 # The changes that are listed, without new items.
-_MOST_CHANGES = 5_000
+_MOST_CHANGES = 1_000
 # The new items that are listed.
-_MOST_NEW = 2_000
+_MOST_NEW = 1_000
 
 
 class ReportData(NamedTuple):

@@ -25,9 +25,6 @@ MOST_DETAILS = 5_000
 #: The packed size of all details in one file, in bytes.
 MOST_BYTES = 8_000_000
 
-# At most so many rows with details are kept items, and as many changes; others are duplicates.
-_MOST_KEPT = 1_000
-
 # Characters shown of a URL.
 _LONGEST_URL = 500
 # Characters shown of a field's value in a comparison.
@@ -47,12 +44,7 @@ def pack(data: ReportData) -> dict[str, Any]:
     rows: list[Record] = [*data.drops, *data.kept[::-1], *data.changes]
     # The least similar pairs are the ones to look at.
     order = sorted(range(len(rows)), key=lambda number: _near(data, rows[number]))
-    of_kept, of_changes = len(data.drops), len(data.drops) + len(data.kept)
-    chosen = [
-        *[number for number in order if of_kept <= number < of_changes][:_MOST_KEPT],
-        *[number for number in order if of_changes <= number][:_MOST_KEPT],
-        *[number for number in order if number < of_kept],
-    ][:MOST_DETAILS]
+    chosen = order[:MOST_DETAILS]
     listed: dict[int, dict[str, Any]] = {}
     blocks: list[str] = []
     default, left = load_scheme(), MOST_BYTES
