@@ -19,12 +19,12 @@ from scrapy_simhash.cli.arguments import (
     positive,
 )
 from scrapy_simhash.cli.output import lines_to, print_table, working, write_lines
-from scrapy_simhash.cli.printing import print_json
+from scrapy_simhash.cli.printing import print_lines
 from scrapy_simhash.cli.project import Project
 from scrapy_simhash.cli.records import by_original, by_status, compared_texts
 from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.decisions import count_unlisted, read_decisions, with_contents
-from scrapy_simhash.history.patterns import Pattern, make_rules, read_patterns
+from scrapy_simhash.history.patterns import make_rules, read_patterns
 from scrapy_simhash.history.record import STATUSES
 from scrapy_simhash.history.sql import NamespaceRow, Selection
 from scrapy_simhash.index.words import STORED
@@ -129,38 +129,24 @@ def run_patterns(project: Project, options: Namespace) -> None:
         found = read_patterns(namespace, selection)
     irrelevant = [one for one in found if one.repeats >= options.least]
     rules = make_rules(found, options.least)
+    if options.json:
+        print_lines(one._asdict() | {"saved": one.repeats} for one in irrelevant)
+    elif irrelevant:
+        print_table(
+            ("part", "URLs", "duplicates", "different pages", "example"),
+            [(one.part, one.compared, one.repeats, one.groups, one.example) for one in irrelevant],
+        )
+    total = sum(one.repeats for one in irrelevant)
+    print(
+        f"{selection}: {len(irrelevant)} {plural(len(irrelevant), 'part')} of URLs that only "
+        f"repeat pages; without them, up to {total:,} {plural(total, 'download')} would be saved",
+        file=sys.stderr,
+    )
     if options.rules is not None:
         with lines_to(options.rules) as stream:
             stream.write(json.dumps(rules, indent=2).encode() + b"\n")
-    if options.json:
-        print_json(
-            {
-                "namespace": namespace.name,
-                "irrelevant": [one._asdict() | {"saved": one.repeats} for one in irrelevant],
-                "rules": rules,
-            }
-        )
-        return
-    _print_irrelevant(irrelevant, options.least)
-    if options.rules is not None:
         what = f"{len(rules)} {plural(len(rules), 'rule')}"
-        print(f"{what} written to {visible(str(options.rules))}.")
-
-
-def _print_irrelevant(found: Sequence[Pattern], least: int) -> None:
-    if not found:
-        print(
-            f"No part of a URL only repeats pages. A part is listed if at least {least:,} "
-            f"{plural(least, 'page')} repeated another one and no page contradicts it."
-        )
-        return
-    print_table(
-        ("part", "URLs", "duplicates", "different pages", "example"),
-        [(one.part, one.compared, one.repeats, one.groups, one.example) for one in found],
-        "Parts of URLs that only repeat pages",
-    )
-    total = sum(one.repeats for one in found)
-    print(f"Without these parts, up to {total:,} {plural(total, 'download')} would be saved.")
+        print(f"{what} written to {visible(str(options.rules))}", file=sys.stderr)
 
 
 def add_report(parser: ArgumentParser) -> None:
