@@ -57,7 +57,7 @@ def add_dedupe(parser: ArgumentParser) -> None:
         "--workers",
         type=positive,
         metavar="N",
-        help="processes (default: as many as pay off)",
+        help="processes (default: one for each core, after a few seconds)",
     )
     _add_compared(parser)
 

@@ -60,7 +60,7 @@ def dedupe_corpus(
     Args:
         sketcher: makes the sketches; with the files to read. Those to copy are all of one form.
         targets: new files.
-        workers: how many processes make sketches; None for as many as pay.
+        workers: how many processes make sketches; None for one for each core.
         references: how many of the files, the first ones, are the reference: their items are
             compared with, and never written.
         advance: tells the progress.

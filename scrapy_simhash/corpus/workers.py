@@ -18,7 +18,7 @@ from typing import Any
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import MOST_PROBLEMS, UNREADABLE, Sketches, make_sketches
 from scrapy_simhash.feed.documents import ItemReader, PageReader
-from scrapy_simhash.feed.source import FeedRecord, RecordError, Source, is_compressed
+from scrapy_simhash.feed.source import FeedRecord, RecordError, Source
 
 logger = logging.getLogger(__name__)
 
@@ -28,11 +28,8 @@ ADDRESS = "(address)"
 # Portions under way for each process: one that it works on, and one in its queue.
 _AHEAD = 3
 
-# Estimated CPU seconds from which several processes are faster than one.
-_ENOUGH = 8
-# How much smaller a compressed file is.
-_COMPRESSION = 4
-
+# CPU seconds of this process after which it starts others, by default.
+_PATIENCE = 3
 
 #: Records that are sketched together: the number of their source, that of the first one in the
 #: corpus, and the records.
@@ -92,15 +89,18 @@ def usable_cores() -> int:
 def sketch_all(
     sketcher: Sketcher, portions: Iterable[Portion], workers: int | None
 ) -> Generator[Sketches]:
-    """Sketch records, in their order, in `workers` processes; by default as many as are faster."""
-    # A portion may be large: it is not held any longer than needed.
-    portions = iter(portions)
-    if (first := next(portions, None)) is None:
+    """Sketch records, in their order, in `workers` processes; by default one for each core.
+
+    These are not started for what this process does in a few seconds.
+    """
+    portions, began = iter(portions), thread_time()
+    for part in map(sketcher.part, portions):
+        yield part
+        if workers is not None or thread_time() - began >= _PATIENCE:
+            break
+    else:
         return
-    size, began = sum(record.size for record in first[2]), thread_time()
-    yield sketcher.part(first)
-    del first
-    workers = workers or _worthwhile(sketcher.sources, (thread_time() - began) / (size or 1))
+    workers = workers or usable_cores()
     pool = _processes(sketcher, workers) if workers > 1 else None
     yield from map(sketcher.part, portions) if pool is None else _ahead(pool, portions, workers)
 
@@ -120,16 +120,6 @@ def _ahead(
         finally:
             for future in running:
                 future.cancel()
-
-
-def _worthwhile(sources: Sequence[Source], pace: float) -> int:
-    """The number of processes: one for each core, or one if that is faster.
-
-    `pace` is in CPU seconds a byte.
-    """
-    paths = [source.path for source in sources]
-    size = sum(path.stat().st_size * (_COMPRESSION if is_compressed(path) else 1) for path in paths)
-    return usable_cores() if size * pace >= _ENOUGH else 1
 
 
 def _processes(sketcher: Sketcher, workers: int) -> ProcessPoolExecutor | None:

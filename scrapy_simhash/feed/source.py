@@ -133,11 +133,6 @@ def format_of(path: Path) -> str:
     return "".join(suffixes[-2:]) if found in _AS_A_WHOLE and found != suffixes[-1] else found
 
 
-def is_compressed(path: Path) -> bool:
-    """Whether the name ends in the suffix of a compression."""
-    return path.suffix.lower() in _OPENERS
-
-
 @contextmanager
 def open_unpacked(path: Path) -> Iterator[BinaryIO]:
     """Open a file to read its decompressed content.
