@@ -89,21 +89,8 @@ class ItemReader:
         self, items: Sequence[Mapping[str, Any] | None], numbers: Iterable[int]
     ) -> list[Document | None]:
         """The documents of items, and None for None; their texts are sketched together."""
-        numbers, ignore, beside = [*numbers], self.fields.ignore, self.fields.beside_texts
-        made = self._documents(items, numbers, (*ignore, *beside))
-        for place, document in enumerate(made):
-            if beside and (document is None or document.exact):
-                part = slice(place, place + 1)
-                made[part] = self._documents(items[part], numbers[part], ignore)
-        return made
-
-    def _documents(
-        self,
-        items: Sequence[Mapping[str, Any] | None],
-        numbers: Iterable[int],
-        ignore: Sequence[str],
-    ) -> list[Document | None]:
-        name = self._prose_name()
+        fields, name = self.fields, self._prose_name()
+        ignore = (*fields.ignore, *fields.beside_texts)
         prose = [self._read_prose(item, name) if item and name else None for item in items]
         read = [
             one or (None if item is None else self._read(item, ignore))
@@ -111,9 +98,11 @@ class ItemReader:
         ]
         sketches = self._sketches(read)
         for place, item in enumerate(items):
-            if item is not None and prose[place] and sketches[place].size < MIN_PROSE:
-                # What looks like prose may be the same words again and again.
-                read[place] = self._read(item, ignore)
+            # What looks like prose may be the same words again and again, and what is irrelevant
+            # beside a text may be all that tells rows of data apart.
+            least = MIN_PROSE if prose[place] else self.min_features if fields.beside_texts else 0
+            if item is not None and sketches[place].size < least:
+                read[place] = self._read(item, fields.ignore)
                 sketches[place : place + 1] = self._sketches(read[place : place + 1])
         return [
             None if one is None else self._document(*one, sketch, number)
