@@ -22,9 +22,10 @@ from scrapy_simhash.item.values import short
 #: The minimum number of pairs for advice about counters and tokens, and about timestamps.
 LEAST = 20
 _LEAST_TIMES = 2
-# How many sets of fields are examined, the most frequent first, and how many pairs of each.
+# How many pairs are read for the names and values of fields, and how many sets of fields are
+# examined, the most frequent first.
+_MOST_PAIRS = 500
 _MOST_SETS = 10
-_MOST_PAIRS = 50
 # The maximum number of sets that are returned.
 _MOST_ADVICE = 3
 
@@ -87,29 +88,20 @@ class FieldAdvice(NamedTuple):
 
 def irrelevant_fields(pairs: Sequence[Pair], read: ReadValues) -> list[FieldAdvice]:
     """Sets of fields to ignore, those that most items differ in first."""
-    by_facts = defaultdict[frozenset[int], list[Pair]](list)
-    for pair in pairs:
-        by_facts[pair.changed].append(pair)
-    often = sorted(filter(None, by_facts), key=lambda one: -len(by_facts[one]))[:_MOST_SETS]
-    values = read(
-        {item for one in often for pair in by_facts[one][:_MOST_PAIRS] for item in pair.items}
-    )
-    # A field with a time has several facts.
-    found = defaultdict[tuple[str, ...], list[Pair]](list)
-    seen = defaultdict[tuple[str, ...], list[Example]](list)
-    for changed in often:
-        some = by_facts[changed][:_MOST_PAIRS]
-        examples = [one for pair in some if (one := _example(pair, values)) is not None]
-        fields = tuple(examples[0].values) if len(examples) == len(some) else ()
-        if fields and not any(map(has_meaning, fields)):
-            found[fields] += by_facts[changed]
-            seen[fields] += examples
+    apart = [pair for pair in pairs if pair.changed]
+    values = read({item for pair in apart[:_MOST_PAIRS] for item in pair.items})
+    by_fields = defaultdict[tuple[str, ...], list[Example]](list)
+    for pair in apart[:_MOST_PAIRS]:
+        if (example := _example(pair, values)) is not None:
+            by_fields[tuple(example.values)].append(example)
     given = []
-    for fields, examples in seen.items():
-        if _are_irrelevant(fields, found[fields], examples):
-            keys = frozenset[int]().union(*map(keys_of, fields))
-            number = sum(pair.is_only and pair.changed <= keys for pair in pairs if pair.changed)
-            given.append(FieldAdvice(fields, number, examples))
+    for fields in sorted(by_fields, key=lambda one: -len(by_fields[one]))[:_MOST_SETS]:
+        # A field with a time has several facts.
+        keys = frozenset[int]().union(*map(keys_of, fields))
+        differing = [pair for pair in apart if pair.changed <= keys]
+        if _are_irrelevant(fields, differing, by_fields[fields]):
+            number = sum(pair.is_only for pair in differing)
+            given.append(FieldAdvice(fields, number, by_fields[fields]))
     return sorted(given, key=lambda one: -one.number)[:_MOST_ADVICE]
 
 
@@ -117,6 +109,8 @@ def _are_irrelevant(
     fields: Sequence[str], pairs: Sequence[Pair], examples: Sequence[Example]
 ) -> bool:
     """Whether fields carry no information, by all pairs that differ in them and some examples."""
+    if any(map(has_meaning, fields)):
+        return False
     count = sum(pair.is_only for pair in pairs)
     others = [name for name in fields if not _are_moments(name, examples)]
     if not others:
