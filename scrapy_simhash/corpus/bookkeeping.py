@@ -60,9 +60,9 @@ _PROOF = 2
 _SLACK = 60.0
 # Seconds that lie between two items of one crawl, at most.
 _PAUSE = 3600.0
-# The maximum length of a counter that is written as a list.
-_LONGEST_COUNT = 64
-_BRACKETS = ("[]", "()")
+# A whole number, and the value of a counter.
+_NUMBER = re.compile(r"\b(0|[1-9]\d{0,17})\b(?:\.0\b)?", re.ASCII)
+_COUNTER = re.compile(rf"[\[(]?{_NUMBER.pattern}(?:, ?{_NUMBER.pattern})*+[\])]?", re.ASCII)
 
 #: A counter: one number, or one for each level, such as page and row.
 Numbers = tuple[int, ...]
@@ -248,11 +248,8 @@ def _numbers(value: Any) -> Numbers | None:
     >>> _numbers("7"), _numbers("[0, 7]"), _numbers("07")
     ((7,), (0, 7), None)
     """
-    if type(value) is str and len(value) < _LONGEST_COUNT and value[:1] + value[-1:] in _BRACKETS:
-        value = [part.strip() for part in value[1:-1].split(",")]
-    parts = value if isinstance(value, (list, tuple)) else [value]
-    numbers = tuple(number for part in parts if (number := _whole(part)) is not None)
-    return numbers if numbers and len(numbers) == len(parts) else None
+    text = str(value)
+    return tuple(map(int, _NUMBER.findall(text))) if _COUNTER.fullmatch(text) else None
 
 
 def _follows(numbers: Numbers, last: Numbers, first: Numbers) -> bool:
@@ -263,12 +260,3 @@ def _follows(numbers: Numbers, last: Numbers, first: Numbers) -> bool:
         (at for at, pair in enumerate(zip(numbers, last, strict=True)) if pair[0] != pair[1]), -1
     )
     return place >= 0 and numbers[place:] == (last[place] + 1, *first[place + 1 :])
-
-
-def _whole(value: Any) -> int | None:
-    """A whole number, as a number or in digits."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if type(value) is str and len(value) < 19 and value.isdecimal() and value.isascii():
-        return int(value) if str(int(value)) == value else None
-    return value if type(value) is int else None
