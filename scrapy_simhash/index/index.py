@@ -84,14 +84,8 @@ class Index:
         secret: str | None = None,
     ) -> None:
         self._rule = rule = rule or Rule()
-        url = database.url if isinstance(database, Database) else check_url(database)
         self._wanted_keys = choose_keys(
-            rule.scheme,
-            rule.similarity,
-            rule.distance,
-            candidates,
-            expected_size=expected_size,
-            engine=url.get_backend_name(),
+            rule.scheme, rule.similarity, rule.distance, candidates, expected_size=expected_size
         )
         self.namespace = check_name(namespace)
         self._compared = storable(compared, schema.TEXT_LENGTH)
@@ -99,6 +93,7 @@ class Index:
         self.counts = Counter[str]()
         self._owns_database = not isinstance(database, Database)
         if not isinstance(database, Database):
+            url = check_url(database)
             database = Database(url, options=engine_options, timeout=timeout, secret=secret)
         self.database = database
         try:

@@ -26,13 +26,12 @@ HOT_KEY = 16
 _MOST_LOOKUPS = 100_000
 
 # Microseconds to look up a key, to read a candidate (its key row and its fingerprint) and to store
-# a key, by SQLAlchemy's dialect; "" is any other. They are for comparing plans, not for predicting
-# times. SQLite was measured; for servers only the first and the last, on PostgreSQL.
-_COSTS = {"sqlite": (1.2, 5.0, 16.0), "": (3.6, 3.0, 12.0)}
-
-# Candidates with real texts per candidate with random fingerprints: measured .8 to 1.5 for
-# different content, up to 10 for pages with a common template.
-_CLUSTERING = 3.0
+# a key, measured with SQLite. They are for comparing plans, not for predicting times. A candidate
+# among random fingerprints stands for three with real texts: measured .8 to 1.5 for different
+# content, up to 10 for pages with a common template.
+_LOOK_UP = 1.2
+_CANDIDATE = 3 * 5.0
+_STORE = 16.0
 
 
 @dataclass(frozen=True)
@@ -123,13 +122,12 @@ class Blocks:
         balls = zip(self.widths, map(_ball, self.widths, self.radii(distance)), strict=True)
         return size * sum(ball / (1 << width) for width, ball in balls)
 
-    def cost(self, distance: int, size: int, engine: str = "sqlite") -> float:
+    def cost(self, distance: int, size: int) -> float:
         """The rough cost in microseconds of one more document, to compare plans by."""
-        lookup, candidate, store = _COSTS.get(engine, _COSTS[""])
         return (
-            lookup * self.lookups(distance)
-            + candidate * _CLUSTERING * self.candidates(distance, size)
-            + store * self.slots
+            _LOOK_UP * self.lookups(distance)
+            + _CANDIDATE * self.candidates(distance, size)
+            + _STORE * self.slots
         )
 
 
@@ -152,14 +150,12 @@ def _flips(width: int, radius: int) -> NDArray[np.int32]:
     return flips
 
 
-def blocks_for(
-    bits: int, distance: int, expected_size: int = 1_000_000, engine: str = "sqlite"
-) -> Blocks:
+def blocks_for(bits: int, distance: int, expected_size: int = 1_000_000) -> Blocks:
     """The blocks of the lowest cost to miss nothing within a Hamming distance.
 
     Tries all numbers of blocks of even widths over the low bits or all of them: with more bits
     there are fewer candidates, with more blocks smaller radii. For a very large distance the choice
-    amounts to reading everything. The engine is the name of SQLAlchemy's dialect.
+    amounts to reading everything.
     """
     if bits < 1 or distance < 0 or expected_size < 0:
         raise ValueError(
@@ -172,7 +168,7 @@ def blocks_for(
         for total in range(count, min(bits, 32 * count) + 1)
         if (plan := Blocks(_even(total, count))).lookups(distance) <= _MOST_LOOKUPS
     ]
-    return min(plans, key=lambda plan: plan.cost(distance, expected_size, engine))
+    return min(plans, key=lambda plan: plan.cost(distance, expected_size))
 
 
 def _even(total: int, count: int) -> tuple[int, ...]:
@@ -219,7 +215,6 @@ def choose_keys(
     candidates: str,
     *,
     expected_size: int = 1_000_000,
-    engine: str = "sqlite",
 ) -> Bands | Blocks:
     """The keys for a scheme and a similarity or distance.
 
@@ -239,4 +234,4 @@ def choose_keys(
         return bands_for(similarity)
     # Candidates for a similarity are found by a distance on the low 64 bits.
     bits = 64 if distance is None else scheme.bits
-    return blocks_for(bits, choose_limits(scheme, similarity, distance)[0], expected_size, engine)
+    return blocks_for(bits, choose_limits(scheme, similarity, distance)[0], expected_size)

@@ -159,7 +159,7 @@ def test_nothing_within_the_distance_is_missed(data, widths, distance, above) ->
 
 @given(st.data(), st.integers(1, 160), st.integers(0, 6), st.sampled_from([0, 10**4, 10**8]))
 def test_nor_with_the_blocks_chosen_for_it(data, bits, distance, size) -> None:
-    blocks = blocks_for(bits, distance, size, data.draw(st.sampled_from(["sqlite", "mariadb"])))
+    blocks = blocks_for(bits, distance, size)
     assume(blocks.lookups(distance) <= 5_000)
     fingerprint = data.draw(st.integers(0, (1 << bits) - 1))
     near = fingerprint ^ data.draw(errors(bits, distance))
