@@ -6,13 +6,14 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote, urljoin, urlsplit
 
 from scrapy_simhash.item.keys import TRACKING, is_tracking
 from scrapy_simhash.item.names import Name, is_inside, name_of
+
+if TYPE_CHECKING:
+    from tldextract import TLDExtract
 
 _URL = re.compile(r"(?:https?|ftp)://\S++|//[\w-]++(?:\.[\w-]++)++\S*+", re.IGNORECASE)
 # URLs with spaces, as some write them in hrefs: those of files; in a field of URLs, also others.
@@ -186,17 +187,11 @@ def _compared(url: str) -> tuple[str, str, str, str]:
 
 
 @cache
-def _suffixes() -> frozenset[str]:
-    """The public suffixes of several labels, of registries and providers.
+def _extract() -> TLDExtract:
+    """What finds the public suffix of a host, by the list that comes with tldextract."""
+    from tldextract import TLDExtract  # noqa: PLC0415 (slow, it imports requests)
 
-    They are read from the list in the package tldextract. Importing it would take 10 MB and a tenth
-    of a second: it imports requests and builds two trees. By the list's default rule, any last
-    label is a suffix.
-    """
-    package = find_spec("tldextract")
-    path = Path(package.origin if package and package.origin else "").with_name(".tld_set_snapshot")
-    with path.open(encoding="utf-8") as lines:
-        return frozenset(line.rstrip() for line in lines if "." in line and line[0] != "/")
+    return TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 
 
 def site(url: str) -> str:
@@ -225,29 +220,13 @@ def host_of(url: str) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _site_of_host(host: str) -> str:
-    suffixes, labels = _suffixes(), host.rstrip(".").split(".")
-    if labels[-1].isdigit():  # an IP address
-        return host
-    names = list(map(_unicode, labels))
-    start = 0
-    for start in range(len(labels)):
-        suffix, parent = ".".join(names[start:]), ".".join(names[start + 1 :])
-        if f"!{suffix}" in suffixes:
-            return ".".join(labels[start:])
-        if suffix in suffixes or f"*.{parent}" in suffixes:
-            break
-    return ".".join(labels[start - 1 :]) if start and labels[start - 1] else host
-
-
-def _unicode(label: str) -> str:
-    """A label of a host as the list of suffixes writes it."""
-    label = label.lower()
-    if not label.startswith("xn--"):
-        return label
-    try:
-        return label.encode("ascii").decode("idna")
-    except UnicodeError:
-        return label
+    found = _extract()(host)
+    if found.suffix:
+        return found.top_domain_under_public_suffix or host
+    # By the list's default rule, a last label that it does not have is a suffix.
+    labels = host.rstrip(".").split(".")
+    is_address = labels[-1].isdigit()
+    return host if is_address or not all(labels[-2:]) else ".".join(labels[-2:])
 
 
 # Parts of URLs that select a view of a page: the print view, the mobile view, a session.
