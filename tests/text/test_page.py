@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import struct
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,17 +89,6 @@ def test_an_extractor_that_gives_no_text_is_an_error() -> None:
         read_page(tree(STORY), lambda root: None)  # type: ignore[arg-type, return-value]
 
 
-def test_a_sketch_holds_the_number_of_shingles_and_the_beginnings_of_the_smallest() -> None:
-    text = " ".join(f"w{n}" for n in range(200))
-    count, *hashes = struct.unpack("<65I", sketch(shingles(text)))
-    assert count == 199
-    assert hashes == [int(value) >> 32 for value in shingles(text)[:64]]
-    assert sketch(shingles("two words")) == struct.pack(
-        "<2I", 1, int(shingles("two words")[0]) >> 32
-    )
-    assert sketch(shingles("")) == bytes(4)
-
-
 def words(numbers: range) -> str:
     return " ".join(f"w{n}" for n in numbers)
 
@@ -113,27 +101,27 @@ def test_a_print_view_is_contained_in_its_page_and_another_page_is_not() -> None
     assert containment(whole.page_sketch, other.page_sketch) < 0.65
 
 
-@pytest.mark.parametrize(("shared", "extra"), [(1.0, 0), (0.8, 0), (0.65, 1000), (0.5, 3000)])
-def test_the_estimate_is_off_by_its_standard_error(shared: float, extra: int) -> None:
+@pytest.mark.parametrize(
+    ("shared", "extra", "error"),
+    [(1.0, 0, 0.0), (0.8, 0, 0.025), (0.65, 0, 0.035), (0.65, 1000, 0.065), (0.5, 3000, 0.095)],
+)
+def test_the_estimate_is_off_by_its_standard_error(shared: float, extra: int, error: float) -> None:
     """Over 60 pairs of pages of known containment, from those of a size to one four times it."""
     size, off = 1000, []
     for seed in range(60):
         start, other = seed * 100_000, seed * 100_000 + 50_000
         common = words(range(start, start + int(shared * size)))
-        small = f"{common} {words(range(other, other + size - int(shared * size)))}"
-        large = f"{common} {words(range(other + 10_000, other + 10_000 + size + extra))}"
-        exact = np.isin(shingles(small), shingles(large)).mean()
-        large_count = len(list(pairwise(large.split())))
-        samples = 64 * min(1, size / large_count)
-        error = max(np.sqrt(exact * (1 - exact) / samples), 0.005)
-        off.append((containment(sketch(shingles(small)), sketch(shingles(large))) - exact) / error)
-    assert abs(np.mean(off)) < 0.6
-    assert np.sqrt(np.mean(np.square(off))) < 1.5
+        own = size - int(shared * size)
+        small = shingles(f"{common} {words(range(other, other + own))}")
+        large = shingles(f"{common} {words(range(other + 10_000, other + 10_000 + own + extra))}")
+        off.append(containment(sketch(small), sketch(large)) - np.isin(small, large).mean())
+    assert abs(np.mean(off)) < 0.015
+    assert np.sqrt(np.mean(np.square(off))) <= error
 
 
-@pytest.mark.parametrize("packed", [b"", b"abc", bytes(8), struct.pack("<I", 3)])
+@pytest.mark.parametrize("packed", [b"", b"abc", bytes(8), sketch(shingles("a b")) + b"c"])
 def test_bytes_that_are_no_sketch_are_refused(packed: bytes) -> None:
-    with pytest.raises(ValueError, match=r"buffer size|not a sketch"):
+    with pytest.raises(ValueError, match=r"shape"):
         containment(packed, sketch(shingles("one two")))
 
 
