@@ -72,9 +72,6 @@ class Core(Protocol):
     def page(self, root: Any, rules: tuple[bytes, ...], /) -> tuple[str, int, str, int, str] | None:
         """`text.density.read` of an lxml element, by `text.blocks.RULES`."""
 
-    def body(self, root: Any, visible: bytes, /) -> str | None:
-        """`text.density.body`."""
-
     def leaves(self, heading: Any, /) -> list[Any] | None:
         """`text.page_facts._leaves`; elements without a digit may be missing."""
 

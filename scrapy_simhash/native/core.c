@@ -37,7 +37,6 @@ static PyMethodDef methods[] = {
     {"compare", core_compare, METH_VARARGS, NULL},
     {"knows", core_knows, METH_O, NULL},
     {"page", core_page, METH_VARARGS, NULL},
-    {"body", core_body, METH_VARARGS, NULL},
     {"leaves", core_leaves, METH_O, NULL},
     {"elements", core_elements, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

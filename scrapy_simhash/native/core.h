@@ -68,7 +68,6 @@ PyObject *core_sketches(PyObject *module, PyObject *arguments);
 PyObject *core_minhash(PyObject *module, PyObject *arguments);
 PyObject *core_knows(PyObject *module, PyObject *element);
 PyObject *core_page(PyObject *module, PyObject *arguments);
-PyObject *core_body(PyObject *module, PyObject *arguments);
 PyObject *core_elements(PyObject *module, PyObject *arguments);
 PyObject *core_leaves(PyObject *module, PyObject *heading);
 PyObject *core_bands(PyObject *module, PyObject *arguments);

@@ -10,7 +10,6 @@
 #define NEARLY 0.85
 #define NOTE 400
 #define MARKED_SHARE 0.4
-#define FOOTER_SHARE 0.6
 #define STORY 400
 #define LITTLE 200
 #define LITTLE_SHARE 0.25
@@ -86,12 +85,10 @@ static void mark_pieces(Page *page, int with_boilerplate, int with_comments)
     }
 }
 
-/* density._boilerplate, without the pieces that are marked. Returns whether there are comments too
- * large for it. */
-static int find_boilerplate(Page *page)
+/* density._boilerplate, without the pieces that are marked. */
+static void find_boilerplate(Page *page)
 {
     Sum *sums = page->sums, *last = sums + page->count;
-    int has_large = 0;
 
     memset(sums, 0, sizeof *sums);
     for (const Piece *piece = page->pieces; sums < last; sums++, piece++) {
@@ -106,17 +103,13 @@ static int find_boilerplate(Page *page)
         Py_ssize_t plain = stop->plain - start->plain;
         int is_menu = 2 * (stop->links - start->links) > stop->width - start->width;
         Py_ssize_t whole = span->mark && plain < NOTE ? last->width : last->plain;
-        double share = span->mark == FOOTER ? FOOTER_SHARE : MARKED_SHARE;
         int is_dialog = span->mark == DIALOG && last->plain - plain >= STORY;
-        int is_small = is_dialog || (double)plain < share * (double)whole;
-        span->is_boilerplate = (span->mark || is_menu) && is_small;
-        span->is_large = !is_small && is_comments(page, span);
-        has_large |= span->is_large;
+        int is_small = (double)plain < MARKED_SHARE * (double)whole;
+        span->is_boilerplate = is_dialog || ((span->mark || is_menu) && is_small);
     }
-    return has_large;
 }
 
-/* Whether large comments come after a story. */
+/* Whether comments come after a story. */
 static int have_story(const Page *page, const Span *span)
 {
     Py_ssize_t prose = 0, at = 0;
@@ -131,11 +124,10 @@ static int have_story(const Page *page, const Span *span)
 static void mark(Page *page)
 {
     const Span *end = page->spans + page->span_count, *last = NULL;
-    int has_large = find_boilerplate(page);
 
-    /* If any large comments come after a story, those that begin last do. */
-    for (const Span *span = page->spans; has_large && span < end; span++)
-        if (span->is_large && (!last || span->start > last->start))
+    /* If any comments come after a story, those that begin last do. */
+    for (const Span *span = page->spans; span < end; span++)
+        if (is_comments(page, span) && (!last || span->start > last->start))
             last = span;
     if (last) {
         mark_pieces(page, 0, 1);
@@ -145,8 +137,8 @@ static void mark(Page *page)
             return;
         for (Py_ssize_t at = 0; at < page->count; at++)
             page->pieces[at].is_marked = 0;
-        find_boilerplate(page);
     }
+    find_boilerplate(page);
     mark_pieces(page, 1, 0);
 }
 
@@ -473,31 +465,5 @@ PyObject *core_page(PyObject *Py_UNUSED(module), PyObject *arguments)
     PyBuffer_Release(&rescue);
     PyBuffer_Release(&visible);
     PyBuffer_Release(&words);
-    return made;
-}
-
-PyObject *core_body(PyObject *Py_UNUSED(module), PyObject *arguments)
-{
-    PyObject *root, *made = NULL;
-    Py_buffer visible;
-    Table actions;
-    Walk walk = {0};
-
-    if (!PyArg_ParseTuple(arguments, "Oy*:body", &root, &visible))
-        return NULL;
-    if (is_element(root)) {
-        if (read_table(&actions, &visible)) {
-            walk_tree(&walk, root, &actions, NULL);
-            if (walk.is_odd)
-                made = Py_NewRef(Py_None);
-            else
-                made = has_failed(&walk) ? PyErr_NoMemory()
-                                         : left_to_python(decode(&walk.text));
-            free_walk(&walk);
-        } else {
-            PyErr_SetString(PyExc_ValueError, "not a table of tags");
-        }
-    }
-    PyBuffer_Release(&visible);
     return made;
 }

@@ -122,8 +122,7 @@ static int mark_of_name(const Table *words, const char *name)
         if (!words->lengths[slot])
             continue;
         if (words->numbers[slot] != SLUG) {
-            static const int marks[] = {MARKED, UNMARKED, COMMENTS, FOOTER, DIALOG};
-            int mark = marks[words->numbers[slot] % 5];
+            int mark = words->numbers[slot] == COMMENT ? COMMENTS : MARKED;
             found = mark > found ? mark : found;
             continue;
         }
@@ -264,7 +263,7 @@ static void end_piece(Walk *walk, int kind)
 static void add_span(Walk *walk, const Node *element, Py_ssize_t start, int kind)
 {
     Span span = {start, count_pieces(walk), 0, 0, 0, kind == BESIDE ? MARKED : UNMARKED,
-                 kind < LEAF, 0, 0};
+                 kind < LEAF, 0};
     if (element->properties && !span.mark) {
         int *is_odd = &walk->is_odd;
         const char *names[] = {value_of(element, "class", is_odd), value_of(element, "id", is_odd)};
@@ -355,7 +354,7 @@ void walk_tree(Walk *walk, PyObject *root, const Table *table, const Table *word
 {
     const Node *node = node_of(root);
     Actions actions = {.table = table};
-    Span page = {0, 0, 0, 0, 0, UNMARKED, 1, 0, 0};
+    Span page = {0, 0, 0, 0, 0, UNMARKED, 1, 0};
 
     walk->words = words;
     walk->is_odd = !node;

@@ -41,8 +41,8 @@ typedef struct {
 
 /* As in text/blocks.py; kinds of blocks follow BLOCK. */
 enum { INLINE, SPACE, LINK, SKIP, BLOCK, BESIDE, LEAF, PARAGRAPH, HEADING };
-enum { CHROME, SLUG, COMMENT, AT_END, CONSENT };
-enum { UNMARKED, MARKED, FOOTER, COMMENTS, DIALOG };
+enum { CHROME, SLUG, COMMENT };
+enum { UNMARKED, MARKED, COMMENTS, DIALOG };
 
 /* A block. */
 typedef struct {
@@ -54,7 +54,7 @@ typedef struct {
 /* The blocks inside an element; density.c uses the other fields. */
 typedef struct {
     Py_ssize_t start, stop, total, inner, part;
-    int mark, may_be_article, is_boilerplate, is_large;
+    int mark, may_be_article, is_boilerplate;
 } Span;
 
 /* The content of a tree, each piece of text with a newline behind it. */

@@ -42,9 +42,8 @@ class Marking(IntEnum):
 
     NOTHING = 0
     BOILERPLATE = 1
-    FOOTER = 2
-    COMMENTS = 3
-    DIALOG = 4
+    COMMENTS = 2
+    DIALOG = 3
 
 
 _INVISIBLE = listed(
@@ -107,25 +106,20 @@ _WIDE = re.compile(
     "\u3105-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
     "\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff]+"
 )
-# Common words of classes and ids that mark boilerplate.
+# Common words of classes and ids that mark boilerplate, and the names of consent tools.
 _CHROME = listed(
-    "about ad ads advert advertisement advertisements adverts banner bio blogroll breadcrumb "
-    "breadcrumbs consent cookie cookies credit disclaimer gallery gdpr login masthead menu modal "
-    "nav navbar navigation newsletter outbrain pager pagination popup postmeta privacy promo "
-    "recommend recommendation recommendations recommended related share sharing sidebar signup "
-    "slideshow social sponsor sponsored sponsors subscribe subscription taboola tags toolbar "
-    "tooltip trackback trackbacks trending widget"
+    "about ad ads advert advertisement advertisements adverts axeptio banner bio blogroll borlabs "
+    "breadcrumb breadcrumbs cmplz consent cookie cookiebot cookieconsent cookies cookiescript "
+    "copyright credit didomi disclaimer footer gallery gdpr iubenda klaro login masthead menu "
+    "modal nav navbar navigation newsletter onetrust osano outbrain pager pagination popup "
+    "postmeta privacy promo recommend recommendation recommendations recommended related share "
+    "sharing sidebar signup slideshow social sponsor sponsored sponsors subscribe subscription "
+    "taboola tags tarteaucitron toolbar tooltip trackback trackbacks trending truste usercentrics "
+    "widget"
 )
-_FOOTERS = {"copyright", "footer"}
 _COMMENTS = listed(
     "comment commentarea commentblock commentbody commentbox commentlist commentpost comments "
     "commenttext commentthread readercomments usercomments"
-)
-# The roles of dialogs, and words in the ids of consent tools.
-_DIALOGS = {"alertdialog", "dialog"}
-_CONSENT_TOOLS = listed(
-    "axeptio borlabs cmplz cookiebot cookieconsent cookiescript didomi iubenda klaro onetrust "
-    "osano tarteaucitron truste usercentrics"
 )
 # The class of the posts on Blogger, where all other widgets are boilerplate.
 _POSTS = "widget Blog"
@@ -138,8 +132,7 @@ _NAME_LENGTH = 256
 # Characters of a style that are read.
 _STYLE_LENGTH = 1024
 #: For the compiled core: the actions of tags on a page, on a page with little text, and inside
-#: skipped elements; and the words of names, with 1 for those that begin a slug, 2 for comments,
-#: 3 for footers and 4 for consent tools.
+#: skipped elements; and the words of names, with 1 for those that begin a slug, 2 for comments.
 RULES = (
     *(actions.packed for actions in (CONTENT, RESCUE, VISIBLE)),
     packed(
@@ -147,8 +140,6 @@ RULES = (
             **dict.fromkeys(sorted(_CHROME), 0),
             **dict.fromkeys(_SLUGS, 1),
             **dict.fromkeys(sorted(_COMMENTS), 2),
-            **dict.fromkeys(sorted(_FOOTERS), 3),
-            **dict.fromkeys(sorted(_CONSENT_TOOLS), 4),
         }
     ),
 )
@@ -253,18 +244,14 @@ def width(text: str) -> int:
 @lru_cache(maxsize=8192)
 def _marking_of_name(name: str) -> Marking:
     words = set(map(str.lower, _WORDS.findall(name)))
-    if not _CONSENT_TOOLS.isdisjoint(words):
-        return Marking.DIALOG
     if not _COMMENTS.isdisjoint(words):
         return Marking.COMMENTS
-    if not _FOOTERS.isdisjoint(words):
-        return Marking.FOOTER
     return Marking.NOTHING if _CHROME.isdisjoint(words) else Marking.BOILERPLATE
 
 
 def marking_of(element: HtmlElement) -> Marking:
     """What the name, the role or the style of an element marks it as."""
-    if element.get("role") in _DIALOGS or element.get("aria-modal") == "true":
+    if element.get("role") in ("alertdialog", "dialog") or element.get("aria-modal") == "true":
         return Marking.DIALOG
     marking = Marking.NOTHING
     for name in (element.get("class"), element.get("id")):
@@ -328,7 +315,6 @@ def _reads_page(core: native.Core) -> bool:
     heading = tree[0][3]
     return (
         core.page(tree, RULES) == (text, 304, f"a\n{text}\nh\n1\nfg", 313, "a\nfg")
-        and core.body(tree, VISIBLE.packed) == f"a\n{text}\nfg\nh\n1"
         and core.elements(tree, b"name\0", 9) == [heading]
         and core.leaves(heading) == [tree[0][4]]
     )

@@ -46,7 +46,6 @@ _NEARLY = 0.85  # the share of the largest sum that the smallest element needs
 _NOTE = 400  # with so little text beside a list of links, the links count as text
 # Elements with larger shares of the page's text are no boilerplate, whatever their names are.
 _MARKED_SHARE = 0.4
-_FOOTER_SHARE = 0.6
 # Text before comments, or beside a dialog, that makes them boilerplate: about 64 words.
 _STORY = 400
 _LITTLE = 200  # a text with less is no article
@@ -88,9 +87,7 @@ def density(root: HtmlElement) -> str:
 
 def body(root: HtmlElement) -> str:
     """All visible text."""
-    if (core := tree_core()) and (text := core.body(root, VISIBLE.packed)) is not None:
-        return text
-    return _lines(walk(root, VISIBLE)[0])
+    return read(root).visible
 
 
 def read(root: HtmlElement) -> PageTexts:
@@ -227,21 +224,18 @@ def _marked_blocks(blocks: list[Block], spans: list[Span]) -> list[bool]:
     Comments after a story are boilerplate, however long they are: then the page is read as if it
     had none. Without a story, as in a guestbook, they are the text.
     """
-    marked, long_comments = _boilerplate(blocks, spans, [False] * len(blocks))
-    if long_comments:
-        comments = _covered(len(blocks), filter(partial(_is_comments, len(blocks)), spans))
-        marked_elsewhere, _ = _boilerplate(blocks, spans, comments)
-        without_comments = list(map(or_, marked_elsewhere, comments))
-        prose = [0, *accumulate(max(0, score) for score in map(_score, blocks, without_comments))]
-        if any(prose[span.start] >= _STORY for span in long_comments):
-            return without_comments
-    return marked
+    comments = list(filter(partial(_is_comments, len(blocks)), spans))
+    if comments:
+        inside = _covered(len(blocks), comments)
+        marked = list(map(or_, _boilerplate(blocks, spans, inside), inside))
+        prose = [0, *accumulate(max(0, score) for score in map(_score, blocks, marked))]
+        if any(prose[span.start] >= _STORY for span in comments):
+            return marked
+    return _boilerplate(blocks, spans, [False] * len(blocks))
 
 
-def _boilerplate(
-    blocks: list[Block], spans: list[Span], left_out: list[bool]
-) -> tuple[list[bool], list[Span]]:
-    """The blocks of boilerplate and menus, and the elements of comments that are too large for it.
+def _boilerplate(blocks: list[Block], spans: list[Span], left_out: list[bool]) -> list[bool]:
+    """For every block, whether it is boilerplate, or inside a menu.
 
     A menu is an element that consists mostly of short links.
     """
@@ -249,7 +243,7 @@ def _boilerplate(
     sums = [0, *accumulate(block.width - block.linked for block in counted)]
     widths = [0, *accumulate(block.width for block in counted)]
     links = [0, *accumulate(block.width * _is_short_link(block) for block in counted)]
-    boilerplate, long_comments = [], []
+    boilerplate = []
     for span in spans:
         start, stop, marking, _ = span
         text = sums[stop] - sums[start]
@@ -257,13 +251,9 @@ def _boilerplate(
         # Even without other text a footer is one, and even with nothing else a page is no menu.
         page = widths[-1] if marking and text < _NOTE else sums[-1]
         is_dialog = marking == Marking.DIALOG and sums[-1] - text >= _STORY
-        share = _FOOTER_SHARE if marking == Marking.FOOTER else _MARKED_SHARE
-        if text >= share * page and not is_dialog:
-            if _is_comments(len(blocks), span):
-                long_comments.append(span)
-        elif marking or is_menu:
+        if is_dialog or ((marking or is_menu) and text < _MARKED_SHARE * page):
             boilerplate.append(span)
-    return _covered(len(blocks), boilerplate), long_comments
+    return _covered(len(blocks), boilerplate)
 
 
 def _cards(blocks: list[Block], spans: list[Span]) -> Iterator[Span]:

@@ -20,7 +20,7 @@ from lxml import etree
 from scrapy_simhash import native
 from scrapy_simhash.text import blocks, markup
 from scrapy_simhash.text import page_facts as reading
-from scrapy_simhash.text.blocks import RULES, VISIBLE, width
+from scrapy_simhash.text.blocks import RULES, width
 from scrapy_simhash.text.density import body, read
 from scrapy_simhash.text.html import parse_html
 from scrapy_simhash.text.page_facts import page_facts
@@ -39,10 +39,10 @@ def path(core):
 def check(root):
     """Both paths make the same of a tree, and the core does not leave it to the other one."""
     with path(None):
-        pure = read(root), body(root)
-    assert (COMPILED.page(root, RULES), COMPILED.body(root, VISIBLE.packed)) == pure
+        pure = read(root)
+    assert COMPILED.page(root, RULES) == pure
     with path(COMPILED):
-        assert (read(root), body(root)) == pure
+        assert read(root) == pure
 
 
 names = st.sampled_from(
@@ -56,7 +56,7 @@ values = st.sampled_from(
     [
         *("", "menu", "nav left", "sidebar", "tag-nav", "display:none", "ÄÖ 中"),
         *("a" * 400, "comments", "nav comment", "footer", "nav footer", "widget Blog"),
-        *("dialog", "alertdialog", "onetrust-banner nav"),
+        *("dialog", "alertdialog", "onetrust-banner nav", "copyright"),
     ]
 )
 attributes = st.lists(
@@ -273,13 +273,12 @@ def test_what_is_unusual_is_left_to_the_pure_path():
     root.append(etree.Entity("nbsp"))
     for tree in (root, etree.XML("<div><p>a</p></div>"), etree.Comment("a"), UNBORN):
         assert COMPILED.page(tree, RULES) is None
-        assert COMPILED.body(tree, VISIBLE.packed) is None
     for tree in (etree.XML("<meta name='a' content='b'/>"), etree.Comment("a"), UNBORN):
         assert COMPILED.elements(tree, markup._NAMES, 9) is None
         assert COMPILED.leaves(tree) is None
     xml = etree.XML("<html><body><p>a story</p></body></html>")
     with path(COMPILED):
-        assert (read(xml).text, body(xml)) == ("a story", "a story")
+        assert read(xml).text == "a story"
 
 
 class Disguised:
@@ -298,12 +297,10 @@ def test_what_is_no_element_is_refused(root):
     for call in (
         lambda: COMPILED.knows(root),
         lambda: COMPILED.page(root, RULES),
-        lambda: COMPILED.body(root, VISIBLE.packed),
         lambda: COMPILED.elements(root, markup._NAMES, 9),
         lambda: COMPILED.leaves(root),
         # The caller can't choose the type that counts as an element.
         lambda: COMPILED.page(type(root), root, RULES),
-        lambda: COMPILED.body(type(root), root, VISIBLE.packed),
         lambda: COMPILED.elements(type(root), root, markup._NAMES, 9),
     ):
         with pytest.raises(TypeError):
@@ -312,15 +309,14 @@ def test_what_is_no_element_is_refused(root):
 
 @pytest.mark.parametrize("packed", [b"\x09\x01p", b"\0\0\0", b"\x01\x01p" * 600, "text", None])
 def test_what_is_no_table_is_refused(packed):
-    calls = [lambda: COMPILED.body(TREE, packed)]
-    calls += [
+    calls = [
         partial(COMPILED.page, TREE, (*RULES[:place], packed, *RULES[place + 1 :]))
         for place in range(4)
     ]
     for call in calls:
         with pytest.raises((TypeError, ValueError)):
             call()
-    assert COMPILED.body(TREE, b"") == "d"  # a table without a name
+    assert COMPILED.page(TREE, (b"",) * 4)[2] == "d"  # tables without a name
 
 
 # Another lxml

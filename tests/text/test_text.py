@@ -73,8 +73,8 @@ def test_main_text_is_the_article_and_nothing_else(
 @LANGUAGES
 def test_body_is_all_visible_text(article: list[str]) -> None:
     lines = page_text(news(paragraphs(article)), extractor="body").splitlines()
-    assert lines[:2] == ["Section number 0", "Section number 1"]
-    assert set(article) < set(lines)
+    assert lines[0] == "Island Post"
+    assert {"Section number 0", *article} < set(lines)
     assert lines[-1].startswith("All rights reserved")
     assert not any("tracking" in line or "p {" in line for line in lines)
 
@@ -91,7 +91,7 @@ def test_blocks() -> None:
 
 MARKS = ["comments", "related-posts", "share_bar", "SIDEBAR x", "a ad b"]
 MARKS += ["about-author", "photo-credit", "trackbacks", "trending", "photo gallery", "author-bio"]
-MARKS += ["privacy-overview", "commentlist", "footer"]
+MARKS += ["privacy-overview", "commentlist", "footer", "onetrust-consent-sdk"]
 
 
 @pytest.mark.parametrize("name", MARKS)
@@ -117,10 +117,7 @@ def test_marked_element_with_most_of_the_text_is_kept() -> None:
     assert page_text(page).splitlines()[:4] == ENGLISH
 
 
-DIALOGS = ["role=dialog", "role=alertdialog aria-modal=true", "id=onetrust-consent-sdk"]
-
-
-@pytest.mark.parametrize("attributes", DIALOGS)
+@pytest.mark.parametrize("attributes", ["role=dialog", "role=alertdialog aria-modal=true"])
 def test_a_dialog_is_left_out_however_long_it_is(attributes: str) -> None:
     extra = f"<div {attributes}>{paragraphs(OTHER * 4)}</div>"
     assert (
@@ -129,13 +126,6 @@ def test_a_dialog_is_left_out_however_long_it_is(attributes: str) -> None:
     # A page that is opened in a dialog has little beside it.
     story = f"<div {attributes}>{paragraphs(ENGLISH)}</div>"
     assert page_text(f"<body>{story}<p>{OTHER[0]}</p>").splitlines()[:4] == ENGLISH
-
-
-@pytest.mark.parametrize(("name", "is_left_out"), [("footer", True), ("sidebar", False)])
-def test_footer_may_have_nearly_as_much_text_as_the_article(name: str, is_left_out: bool) -> None:
-    extra = f'<div class="{name}"><p>{" ".join(OTHER[:3])}</p></div>'
-    text = page_text(f"<body><div>{paragraphs(ENGLISH)}</div>{extra}")
-    assert (OTHER[0] not in text) == is_left_out
 
 
 def test_a_post_is_no_widget_in_the_template_of_blogger() -> None:
