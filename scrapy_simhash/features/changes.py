@@ -107,8 +107,7 @@ class Changes:
         """Whether a name was replaced by the same name at three places or more.
 
         Such exchanges must be at least half of all. The edits of a copy do not repeat, whereas the
-        terms of use of a different firm differ in its name wherever it stands. A different form of
-        a word, such as "color" for "colour", is no exchange.
+        terms of use of a different firm differ in its name wherever it stands.
         """
         exchanged = [
             (tuple(edit.new), tuple(edit.old))
@@ -117,11 +116,7 @@ class Changes:
             and edit.old
             and not any(_has_words(words, _NAME_WORDS + 0.5) for words in (edit.new, edit.old))
         ]
-        repeated = [
-            count
-            for pair, count in Counter(exchanged).items()
-            if count > 1 and not _is_other_form(*pair)
-        ]
+        repeated = [count for count in Counter(exchanged).values() if count > 1]
         return max(repeated, default=0) >= _EXCHANGES and 2 * sum(repeated) >= len(exchanged)
 
     def replaces_reference(self) -> bool:
@@ -251,12 +246,3 @@ def _is_number(token: str) -> bool:
     """Whether a token begins with a digit or a fraction such as "¼"; ideographs are words."""
     first = token[:1]
     return first.isnumeric() and not first.isalpha()
-
-
-def _is_other_form(new: Sequence[str], old: Sequence[str]) -> bool:
-    """Whether both are forms of one word, with the same letters at the beginning."""
-    if len(new) != 1 or len(old) != 1:
-        return False
-    (a,), (b,) = new, old
-    same = min(len(a), len(b)) // 2 + 1
-    return a[:same] == b[:same] and not any(map(str.isdigit, a + b))

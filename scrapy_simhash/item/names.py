@@ -43,10 +43,6 @@ _KNOWN = re.compile(
 _OTHER = re.compile(r"[^\W_]|[$€£¥₹₩₽°]")
 # The title of what is counted for, as in: 13 responses to "Goats at sea".
 _TITLE = re.compile(r'(?<=\w) (?:to|on|zu|sur|en) ["“”„«].*')
-_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th|er?|o|a)(?!\w)|[第位名]")
-_ONLINE = re.compile(
-    rf"(?=.*(?<!\w)(?:{pattern('online')})(?!\w)).*\d (?:{pattern('readers')})(?!\w).*"
-)
 _POINTS = re.compile(r"\D{0,12}(?:(?:10|\d(?:[.,]\d+)?)(?![\d.,])|\d{1,3} ?[/%])")
 _FOR_BUYERS = re.compile(
     "stock|availab|sold|almost|sales? end|lager|verfügbar|verkauft|dispon|épuisé|agotad|有货|缺货"
@@ -70,16 +66,6 @@ def _is_count(text: str, is_date: bool) -> bool:
 def _is_change(text: str, is_date: bool) -> bool:
     """Whether a value is when the item was changed last."""
     return is_date or is_moment(text) or _is_count(DATE.sub("1", text), is_date)
-
-
-def _is_online(text: str, is_date: bool) -> bool:
-    """Whether a value is how many are online, maybe with their names, or when one was."""
-    return _ONLINE.fullmatch(text) is not None or _is_change(text, is_date)
-
-
-def _is_place(text: str, is_date: bool) -> bool:
-    """Whether a value is the place of the item in a list."""
-    return _is_count(_ORDINAL.sub("", text), is_date)
 
 
 def _is_rating(text: str, is_date: bool) -> bool:
@@ -130,19 +116,18 @@ _STATES: list[tuple[re.Pattern[str], IsValue]] = [
         (
             (
                 "modif(?!ication_$)|updat(?!es)|last_?(?:edit|mod|post|seen|visit|activity)|_edited_"
-                "|_changed_|geändert|aktualisier|actualiza|更新|修改"
+                "|_changed_|_online_|geändert|aktualisier|actualiza|更新|修改"
                 f"|_(?:{any_of(_words_for('changed'))})_$"
                 f"|(?:{pattern('changed', *UNSPACED)})_$"
             ),
             _is_change,
         ),
-        ("_online_", _is_online),
         (
             (
                 "^_(?:offset|page|position|rank|ranking|row_?id"
                 "|(?:page|row)_?(?:index|no|nr|num|number))_$|排名|序号|序號|行号|页码"
             ),
-            _is_place,
+            _is_count,
         ),
         (
             (

@@ -48,18 +48,13 @@ _PLAIN = re.compile(
 _TWO_DECIMALS = re.compile(r"[+−-]?(?:\d{1,3}(?:[ '’.,]\d{3})+|\d+)[.,]\d\d", re.ASCII)
 _SPACES = re.compile("[ '’]")
 _WORD = re.compile(r"[\w%/]+")
-# What shops call a price, and how they mention its tax, make no difference.
+# What shops call a price makes no difference.
 _CALLED = re.compile(
     r"\A(?:(?:(?:guide|asking|sale|our|current|list|unit) )?price|guide|from|only|now|just"
     r"|offers (?:over|around|in (?:excess|the region) of)|o\.?i\.?[re]\.?o\.?"
     r"|preis|ab|nur|jetzt|prix|à partir de|seulement|precio|desde|sólo|solo|preço|a partir de|por"
     r"|prezzo|da|цена|от|售价|价格|现价|单价|仅售?|販売価格|価格|가격|판매가)"
     r"\s?[:：]? ?(?=[^\w\s]|\d|[a-z]{3} ?\d)"
-)
-_TAX = "(?:mwst|ust|vat|gst|iva|tva|btw|tax(?:es)?)"
-_WITH_TAX = re.compile(
-    rf"(?<!\w)(?:inc?k?l(?:\.|usive|uding)? {_TAX}|{_TAX} inc?k?l(?:\.|\w*)|ttc)(?!\w)"
-    "|税込|含税|含稅"
 )
 _TIMES = {"k": 1000, "m": 10**6, **dict.fromkeys("万萬만", 10**4), **dict.fromkeys("億亿", 10**8)}
 _THOUSANDS = re.compile(r"[km](?!\w)| ?[万萬만億亿]", re.ASCII)
@@ -108,8 +103,7 @@ def amount(text: str, *, expected: bool) -> Amount | None:
     if len(currencies) > 1:
         currencies.discard(1)  # "$" is the sign of other dollars too
     text = _CALLED.sub("", text)
-    rest = _WITH_TAX.sub(" ", _CURRENCY.sub(" ", text) if signs else text)
-    rest = _in_full(rest) if signs else rest
+    rest = _in_full(_CURRENCY.sub(" ", text)) if signs else text
     numbers = [_canonical(digits) for digits in _NUMBERS.findall(rest)]
     words = _WORD.findall(_NUMBERS.sub(" ", rest))
     if not numbers or len(currencies) > 1 or (len(words) > 2 and not expected):

@@ -16,7 +16,6 @@ from scrapy_simhash.item.languages import UNSPACED, ago, any_of, pattern, phrase
 
 _COUNTED = phrases("counted")
 _LABELS = phrases("labels")
-_ALONE = phrases("alone")
 # Counted words in scripts without spaces, and what may follow them.
 _COUNTED_CJK = pattern("counted", *UNSPACED)
 _NUMBER_OF_CJK = "(?:次数|次數|人数|人數|数|數|数量|量|수)?"
@@ -106,10 +105,6 @@ _ENDS_CJK = rf"(?:(?= ?(?:{_COUNTED_CJK}))|(?![^\W\d_a-zA-Z]| [가-힣]))"
 _DONE_CJK = "に? ?(?:更新|投稿|公開|업데이트|수정|등록|작성)"
 _AGO_CJK = re.compile(rf" ?(?:{any_of(ago('ja', 'ko'))})(?:{_DONE_CJK})?{_ENDS_CJK}")
 _BEFORE_CJK = re.compile(rf"(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}[ \n]?[:(]?[ \n]?$")
-_SINCE_CJK = re.compile(rf"(?:{pattern('since', *UNSPACED)}) ?:? ?$")
-_SPAN_CJK = re.compile(
-    rf" ?(?:{pattern('units', *UNSPACED)})(?:[0-9]{{1,3}} ?(?:{pattern('units', *UNSPACED)}))*"
-)
 _COUNTER_CJK = re.compile(
     rf"(?: ?[次人条條个個则則件]| ?[回개회건]|(?! ?[次人条條个個则則件回개회건])){_ENDS_CJK}"
 )
@@ -122,7 +117,6 @@ _OF_PAGE = re.compile(r"\bpage(?: was)?$", re.IGNORECASE)
 
 # Every text that `_ONE` changes has one of these.
 _SIGNS_OF_ONE = (" ago", "or eine", "ace un", " y a un", "á um")
-
 Span = tuple[int, int]
 
 #: Characters of a text that are read for its state.
@@ -245,8 +239,6 @@ def _counted_behind(text: str, start: int, end: int) -> int:
     is_box = _BOX_START.search(before) or (not before.isascii() and _CHANGED_CJK.search(before))
     if (match := _AGO_CJK.match(text, end)) and is_box:
         return match.end()
-    if not before.isascii() and _SINCE_CJK.search(before) and (match := _SPAN_CJK.match(text, end)):
-        return match.end()
     if not (match := _BEHIND.match(text, end)):
         return 0
     words = [word[0].casefold() for word in _TOKEN.finditer(match[1])]
@@ -255,8 +247,6 @@ def _counted_behind(text: str, start: int, end: int) -> int:
     labels = [word.casefold() for word in labels]
     if size := _time_of(words, labels) or _online(text, start, ends[0], words[0]):
         return ends[size - 1]
-    if words[0] in _ALONE and _BOX_START.search(before) and _BOX_END.match(text, ends[0]):
-        return ends[0]
     # Not the label of the next number, as in "Floor 3 Views: 245" or "size 12 reviews 3", unless
     # that has a word of its own, as in "3 views 2 replies".
     is_label = match[2] and " ".join(words[-2:]) not in _STOCKED
@@ -311,7 +301,7 @@ def _labelled(text: str, start: int, end: int) -> int:
     words, mark = _words_before(text, start)
     last, last_two = (" ".join(words[-size:]).casefold() for size in (1, 2))
     is_label = not {last, last_two}.isdisjoint(_LABELS | _STOCKED)
-    if not _MARK.fullmatch(mark) or not (is_label or last in _COUNTED | _ALONE | _DONE):
+    if not _MARK.fullmatch(mark) or not (is_label or last in _COUNTED | _DONE):
         return 0
     behind = _WORD_BEHIND.match(text, end)
     if behind and behind[1].casefold() in _TIMES:
@@ -322,9 +312,7 @@ def _labelled(text: str, start: int, end: int) -> int:
     # "Number of posts: 3", "142 views 12 March"
     if len(words) > 1 and (words[-1].islower() if last in _LABELS else words[-2][-1].isdigit()):
         return 0
-    if last in _ALONE:
-        is_count = len(words) == 1 and _BOX_END.match(text, end) is not None
-    elif mark == " " and not _LINE_END.match(text, end):
+    if mark == " " and not _LINE_END.match(text, end):
         is_count = words[-1][0].isupper() and _CAPITAL.match(text, end) is not None
     else:
         is_count = is_next or not (_NEXT_MONTH.match(text, end) or _GOES_ON.match(text, end))

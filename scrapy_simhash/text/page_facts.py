@@ -67,7 +67,6 @@ _JSON_LD = JSONDecoder(strict=False)
 _DIGIT = re.compile(r"\d")
 _DAY = len("2024-03-05")
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|2[01])\d\d(?!\d)")
-_FRACTION = re.compile(r"\d+\.\d+")
 _CHANGED = re.compile(r"modif|updated", re.IGNORECASE)
 
 
@@ -325,12 +324,7 @@ def _scalar(value: Any) -> str:
 
 def _normalised(name: str, value: str) -> str:
     """The value of a fact in one notation."""
-    if name in _DATES:
-        return _moment(value)
-    value = short(value)
-    if name == "page:price" and _FRACTION.fullmatch(value):
-        return value.rstrip("0").rstrip(".")
-    return value
+    return _moment(value) if name in _DATES else short(value)
 
 
 def _moment(value: str) -> str:

@@ -236,14 +236,14 @@ def test_a_time_is_that_of_the_page_and_absolute(time: str, value: str | None) -
 @pytest.mark.parametrize(
     "thing",
     [
-        {"@type": "Product", "name": "Rope", "sku": 12, "offers": {"price": "7.50"}},
+        {"@type": "Product", "name": "Rope", "sku": 12, "offers": {"price": "7.5"}},
         {
             "@graph": [
                 {"@type": "WebSite", "name": "Shop"},
                 {"sku": "12", "offers": [{"price": 7.5}]},
             ]
         },
-        [{"@type": "Organization", "sku": 1}, {"mainEntity": {"sku": ["12"], "price": "7.50"}}],
+        [{"@type": "Organization", "sku": 1}, {"mainEntity": {"sku": ["12"], "price": "7.5"}}],
     ],
 )
 def test_linked_data_gives_the_facts_of_a_thing(thing: object) -> None:
