@@ -1,4 +1,4 @@
-/* Where two similar texts differ: features/changes.py. */
+/* The words of a text, and where two similar texts differ: features/tokens.py, features/changes.py. */
 
 #include "tokens.h"
 
@@ -271,28 +271,51 @@ static PyObject *spell_changes(const Words words[2], const Buffer *found)
     return changes;
 }
 
+/* Read the words of a text. Returns -1 if it has to be normalised, -2 with an error set. */
+static int read_object(Words *words, PyObject *text, const Py_buffer *table, int normalised)
+{
+    Py_ssize_t length = PyUnicode_GetLength(text);
+    if (!is_fold_table(table))
+        PyErr_SetString(PyExc_ValueError, "not a fold table");
+    else if (!take_room(&words->room, length))
+        PyErr_NoMemory();
+    else if (PyUnicode_AsUCS4(text, words->room.points, length, 0))
+        return read_words(words, length, table, normalised);
+    return -2;
+}
+
+PyObject *core_tokens(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *text, *made = NULL;
+    Py_buffer table;
+    Words words = {.count = 0};
+    int normalised;
+
+    if (!PyArg_ParseTuple(arguments, "Uy*p:tokens", &text, &table, &normalised))
+        return NULL;
+    int failed = read_object(&words, text, &table, normalised);
+    if (failed == -1)
+        made = Py_NewRef(Py_None);
+    else if (!failed)
+        made = spelt(&words, (Range){0, words.count});
+    free(words.room.hashes);
+    PyBuffer_Release(&table);
+    return made;
+}
+
 PyObject *core_changes(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *texts[2], *made = NULL;
     Py_buffer table;
     Words words[2] = {{.count = 0}, {.count = 0}};
     Buffer changes = {0};
-    int normalised, failed = 0;
+    int normalised;
 
     if (!PyArg_ParseTuple(arguments, "UUy*p:changes", &texts[0], &texts[1], &table, &normalised))
         return NULL;
-    if (!is_fold_table(&table)) {
-        PyErr_SetString(PyExc_ValueError, "not a fold table");
-        failed = -2;
-    }
-    for (int text = 0; text < 2 && !failed; text++) {
-        Py_ssize_t length = PyUnicode_GetLength(texts[text]);
-        failed = -2;
-        if (!take_room(&words[text].room, length))
-            PyErr_NoMemory();
-        else if (PyUnicode_AsUCS4(texts[text], words[text].room.points, length, 0))
-            failed = read_words(&words[text], length, &table, normalised);
-    }
+    int failed = read_object(&words[0], texts[0], &table, normalised);
+    if (!failed)
+        failed = read_object(&words[1], texts[1], &table, normalised);
     if (failed == -1) {
         made = Py_NewRef(Py_None);
     } else if (!failed && compare_words(words, &changes)) {

@@ -1,4 +1,4 @@
-/* The tokens and shingles of a text: features/tokens.py and features/shingles.py. */
+/* The folded characters and the shingles of a text: features/tokens.py and features/shingles.py. */
 
 #include "tokens.h"
 
@@ -213,59 +213,4 @@ Py_ssize_t make_shingles(Room *room, Py_ssize_t length, const Py_buffer *table, 
     if (count < 0 && (count = fold(room->points, length, table, normalised)) >= 0)
         count = hash_tokens(room, count, with);
     return count < 0 ? -1 : sort_distinct(room, pair_tokens(room, count, with));
-}
-
-/* The characters of tokens, separated by spaces. Returns how many. */
-static Py_ssize_t spell_tokens(const uint32_t *at, Py_ssize_t length, uint32_t *spelt)
-{
-    const uint32_t *end = at + length;
-    Py_ssize_t count = 0;
-
-    while (at < end) {
-        uint32_t character = *at++;
-        if (!character)
-            continue;
-        if (count)
-            spelt[count++] = ' ';
-        spelt[count++] = character & (ALONE - 1);
-        for (; at < end; at++) {
-            uint32_t next = *at;
-            if (!joins(character, next))
-                break;
-            spelt[count++] = next & (ALONE - 1);
-            character = next;
-        }
-    }
-    return count;
-}
-
-PyObject *core_tokens(PyObject *Py_UNUSED(module), PyObject *arguments)
-{
-    PyObject *text, *made = NULL;
-    Py_buffer table;
-    int normalised;
-    uint32_t *points = NULL;
-
-    if (!PyArg_ParseTuple(arguments, "Uy*p:tokens", &text, &table, &normalised))
-        return NULL;
-    Py_ssize_t length = PyUnicode_GetLength(text);
-    if (!is_fold_table(&table)) {
-        PyErr_SetString(PyExc_ValueError, "not a fold table");
-    } else if (length > (1 << 30) ||
-               !(points = PyMem_Malloc((size_t)(3 * length + 1) * sizeof *points))) {
-        PyErr_NoMemory();
-    } else if (PyUnicode_AsUCS4(text, points, length, 0)) {
-        uint32_t *spelt = points + length, one = 1;
-        int order = *(char *)&one ? -1 : 1;
-        Py_ssize_t count = fold(points, length, &table, normalised);
-        if (count < 0) {
-            made = Py_NewRef(Py_None);
-        } else {
-            count = spell_tokens(points, count, spelt);
-            made = PyUnicode_DecodeUTF32((char *)spelt, count * 4, "surrogatepass", &order);
-        }
-    }
-    PyMem_Free(points);
-    PyBuffer_Release(&table);
-    return made;
 }
