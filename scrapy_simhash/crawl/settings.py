@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from sqlalchemy.engine import URL
 
-    from scrapy_simhash.db.retries import Liveness
+    from scrapy_simhash.db.lock import Liveness
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.index.index import Index
     from scrapy_simhash.index.runs import Run

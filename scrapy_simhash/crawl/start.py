@@ -31,7 +31,7 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy
 from scrapy_simhash.crawl.thread import CrawlDatabase
 from scrapy_simhash.crawl.worker import Worker
-from scrapy_simhash.db.retries import Liveness
+from scrapy_simhash.db.lock import Liveness
 from scrapy_simhash.db.values import check_name
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, SettingError
 from scrapy_simhash.visible import plural

@@ -21,8 +21,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 
 from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.lock import lock
-from scrapy_simhash.db.retries import Liveness
+from scrapy_simhash.db.lock import Liveness, lock
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnusable, NamespaceGone
 from scrapy_simhash.index import upkeep
 from scrapy_simhash.index.index import BATCH, Index

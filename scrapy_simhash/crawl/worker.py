@@ -19,7 +19,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from scrapy_simhash.crawl.thread import CrawlDatabase, DatabaseThread, Job
-from scrapy_simhash.db.retries import Liveness
+from scrapy_simhash.db.lock import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.verdict import Document, LeftOut, Verdict
 

@@ -1,24 +1,31 @@
-"""Database URLs, and the options and connections of each kind of server."""
+"""Database URLs, and the options, connections and errors of each kind of server."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import parse_qsl
 
 from sqlalchemy import Connection, Engine, StaticPool, event
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.engine import URL, ExceptionContext, make_url
+from sqlalchemy.exc import (
+    DBAPIError,
+    IntegrityError,
+    NoSuchModuleError,
+    OperationalError,
+    SQLAlchemyError,
+)
 
-from scrapy_simhash.exceptions import IndexUnusable
-from scrapy_simhash.visible import without_passwords
+from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
+from scrapy_simhash.visible import visible, without_passwords
 
 #: The bytes of a row in a statement, at most, and of all items in one transaction.
 LARGEST_ROW = 128 << 20
 
-#: How many times per timeout a wait for a lock is interrupted, which shows that the database works.
-SLICES = 8
+# How many times per timeout a wait for a lock is interrupted, which shows that the database works.
+_SLICES = 8
 
 #: The statements for a server's clock; SQLite uses that of this machine.
 CLOCKS = {
@@ -34,6 +41,45 @@ DRIVERS = {"postgresql": "postgresql+psycopg", "mariadb": "mariadb+pymysql"}
 _SQLITE = frozenset(
     {"cached_statements", "check_same_thread", "detect_types", "isolation_level", "timeout", "uri"}
 )
+
+# Codes of errors are states of PostgreSQL, numbers of MariaDB, or small numbers of SQLite.
+
+# Another writer is in the way: deadlock, lock not available, record changed; busy, locked. 57014 is
+# that of a statement that took too long: it may have waited for several locks, one after the other.
+_BUSY = frozenset({"40001", "40P01", "55P03", "57014", 1213, 1205, 1020, 5, 6})
+
+# The server is read-only: a replica, or a node without its cluster. Another host may be writable.
+_READ_ONLY = frozenset({"25006", 1047, 1290, 1836})
+
+# The server closes the connection because it shuts down, is asked to, or is still starting.
+# The last three are its time limits: idle in a transaction, for a transaction, idle at all.
+_ENDED = frozenset({"57P01", "57P02", "57P03", "25P03", "25P04", "57P05"})
+
+# There is such a table.
+_EXISTS = frozenset({"42P07", 1050})
+
+# Unknown user, unknown database, no schema to create tables in, permission denied; of SQLite:
+# read-only, damaged, can't be opened, not a database.
+_PERMANENT = frozenset(
+    {"28000", "28P01", "3D000", "3F000", "42501", 1044, 1045, 1049, 1142, 1698, 8, 11, 14, 26}
+)
+# PostgreSQL refuses a connection without an error code. Messages in another language are not
+# recognised and therefore retried.
+_REFUSED = re.compile(
+    r"authentication failed for user|no password supplied|no pg_hba\.conf entry"
+    # The first name only, so that a long line is read once.
+    r"|^(?>.*?(?:database|role) \").*\" does not exist|permission denied for database"
+)
+
+_SQLITE_ADVICE = {
+    8: "the file or its folder is read-only",
+    10: "reading or writing the file failed",
+    11: "the file is damaged: move it away (the crawl then starts a new index) or repair it with "
+    "the sqlite3 command '.recover'; it was not touched",
+    13: "the disk is full",
+    14: "the file can't be opened: its folder must exist and be writable",
+    26: "the file is not an SQLite database; it was not touched",
+}
 
 
 def check_url(url: str | URL) -> URL:
@@ -124,7 +170,7 @@ def engine_options(url: URL, timeout: float, given: Mapping[str, Any]) -> dict[s
     connect: dict[str, Any] = {}
     match url.get_backend_name():
         case "sqlite":
-            connect["timeout"] = timeout / SLICES
+            connect["timeout"] = timeout / _SLICES
             if url.database in {None, "", ":memory:"}:
                 options["poolclass"] = StaticPool
             elif (path := sqlite_file(url)) is not None and not path.parent.is_dir():
@@ -200,7 +246,7 @@ class Connections:
             # For this transaction only: a pooler's connection serves others, too.
             settings = {
                 "statement_timeout": max(1, int(1000 * self._timeout)),
-                "lock_timeout": max(1, int(1000 * self._timeout / SLICES)),
+                "lock_timeout": max(1, int(1000 * self._timeout / _SLICES)),
                 # Otherwise the driver escapes the bytes that it sends once more.
                 "standard_conforming_strings": "on",
             }
@@ -210,7 +256,7 @@ class Connections:
     def _settings(self) -> list[str]:
         """The statements to execute on each new connection."""
         mysql = [
-            f"SET SESSION innodb_lock_wait_timeout = {max(1, int(self._timeout / SLICES))}",
+            f"SET SESSION innodb_lock_wait_timeout = {max(1, int(self._timeout / _SLICES))}",
             # In local time, the hour at the end of summer time comes twice.
             "SET time_zone = '+00:00'",
             # A server's own defaults would cut answers, or end the connection at a commit.
@@ -230,3 +276,82 @@ class Connections:
             "mariadb": [*mysql, "SET SESSION in_predicate_conversion_threshold = 0"],
         }
         return settings.get(self._engine.dialect.name, [])
+
+
+def is_busy(error: BaseException) -> TypeGuard[DBAPIError]:
+    """Whether another writer is in the way, so that waiting helps."""
+    return isinstance(error, DBAPIError) and not _BUSY.isdisjoint(_codes(error.orig))
+
+
+def note_end(context: ExceptionContext) -> None:
+    """Mark a connection as disconnected as soon as the server announces that it closes it.
+
+    The driver may not have noticed yet; SQLAlchemy would then try to roll back and log a failure.
+    """
+    if _needs_another_connection(context.original_exception):
+        context.is_disconnect = True
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether another attempt may succeed."""
+    if not isinstance(error, DBAPIError) or _is_permanent(error):
+        return False
+    # SQLite calls everything an operational error.
+    is_of_server = isinstance(error, OperationalError) and not _sqlite_code(error)
+    return (
+        error.connection_invalidated
+        or is_of_server
+        or is_busy(error)
+        or _is_creation_race(error)
+        or _needs_another_connection(error.orig)
+    )
+
+
+def _needs_another_connection(error: BaseException | None) -> bool:
+    """Whether the server closes the connection, or can't be written to while another one may be."""
+    return not (_ENDED | _READ_ONLY).isdisjoint(_codes(error))
+
+
+def _is_creation_race(error: DBAPIError) -> bool:
+    """Whether another process has just created the same row or table, which is there next time."""
+    return (
+        isinstance(error, IntegrityError)
+        or not _EXISTS.isdisjoint(_codes(error.orig))
+        # SQLite has no code for it.
+        or "already exists" in str(error.orig)
+    )
+
+
+def unavailable(database: str, error: SQLAlchemyError) -> IndexUnavailable:
+    """The exception to raise: names the database, its message, and what can be done about it."""
+    message = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
+    reason = visible(without_passwords(message.splitlines()[0]))
+    if advice := _SQLITE_ADVICE.get(_sqlite_code(error)):
+        reason = f"{reason}; {advice}"
+    kind = IndexUnusable if _is_permanent(error) else IndexUnavailable
+    return kind(f"{database}: {reason}")
+
+
+def _is_permanent(error: SQLAlchemyError) -> bool:
+    """Whether waiting will not change the answer."""
+    if not isinstance(error, DBAPIError):
+        return False
+    if not _PERMANENT.isdisjoint(_codes(error.orig)):
+        return True
+    # A driver that gives a state to each error of a server reports one without.
+    if not isinstance(error, OperationalError) or getattr(error.orig, "sqlstate", "") is not None:
+        return False
+    # With several hosts there is a line for each: one of the others may come back.
+    lines = str(error.orig).splitlines()
+    lines = [line for line in lines if line.startswith("- ")] or lines[:1]
+    return bool(lines) and all(map(_REFUSED.search, lines))
+
+
+def _codes(error: BaseException | None) -> set[object]:
+    """The codes that the driver of any engine gives to an error."""
+    number = error.args[:1] if error is not None else ()
+    return {getattr(error, "sqlstate", None), getattr(error, "sqlite_errorcode", 0) & 0xFF, *number}
+
+
+def _sqlite_code(error: SQLAlchemyError) -> int:
+    return int(getattr(getattr(error, "orig", None), "sqlite_errorcode", 0)) & 0xFF

@@ -7,16 +7,29 @@ lock sees by its counter whether anything was written since.
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.retries import Liveness
 from scrapy_simhash.exceptions import NamespaceGone
 
 #: The key in `Connection.info` of the :class:`Liveness` that the lock shows.
 LIVENESS = "simhash_liveness"
+
+
+@dataclass(slots=True)
+class Liveness:
+    """Shows that a database works. One thread writes, any thread reads."""
+
+    #: When it last answered, or another transaction was seen to commit: :func:`time.monotonic`.
+    last: float = float("-inf")
+
+    def note(self) -> None:
+        """The database works at this moment."""
+        self.last = time.monotonic()
 
 
 class Sizes(NamedTuple):

@@ -26,18 +26,15 @@ from scrapy_simhash.db.engine import (
     check_url,
     engine_options,
     file_id,
-    missing_driver,
-    shown_url,
-    sqlite_file,
-)
-from scrapy_simhash.db.lock import LIVENESS
-from scrapy_simhash.db.retries import (
-    Liveness,
     is_busy,
     is_transient,
+    missing_driver,
     note_end,
+    shown_url,
+    sqlite_file,
     unavailable,
 )
+from scrapy_simhash.db.lock import LIVENESS, Liveness
 from scrapy_simhash.db.values import SECRET_BYTES, secret_of
 from scrapy_simhash.durable import make_private
 from scrapy_simhash.exceptions import (
@@ -178,10 +175,7 @@ class Database:
         """Run `work`, which only reads, without taking a lock; raises as :meth:`transact`."""
         return self.transact(work)
 
-    def transact(
-        self,
-        work: Callable[[Connection], T],
-    ) -> T:
+    def transact(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in a transaction, again if another writer gets in the way.
 
         It may run twice if the answer to a commit was lost: the second time must change nothing, or

@@ -122,10 +122,7 @@ class Run:
     def _mine(self) -> ColumnElement[bool]:
         return and_(schema.runs.c.id == self.id, schema.runs.c.process == self.process)
 
-    def transact(
-        self,
-        work: Callable[[Connection], T],
-    ) -> T:
+    def transact(self, work: Callable[[Connection], T]) -> T:
         """Like :meth:`Database.transact`, for work that must not take effect twice.
 
         The token of the transaction is written last, to the row of this run. An attempt that finds
@@ -197,12 +194,7 @@ class Run:
         wanted = select(row.recovered, row.heartbeat).where(self._mine)
         recovered, before = connection.execute(wanted).one_or_none() or (None, 0.0)
         now = self.database.clock(connection)
-        self._set(
-            connection,
-            heartbeat=now,
-            recovered=None,
-            invalidated=Invalidated.NONE,
-        )
+        self._set(connection, heartbeat=now, recovered=None, invalidated=Invalidated.NONE)
         return recovered is not None, now - before
 
     def close(

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, event, select, text
 from sqlalchemy.exc import DBAPIError
 
 from scrapy_simhash.db import schema
+from scrapy_simhash.db.engine import is_busy
 from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
-from scrapy_simhash.db.retries import is_busy
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 

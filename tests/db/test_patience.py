@@ -15,9 +15,8 @@ from servers import ENGINES, cleared_database, server
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
-from scrapy_simhash.db.engine import check_url, engine_options
+from scrapy_simhash.db.engine import check_url, engine_options, is_transient, unavailable
 from scrapy_simhash.db.lock import lock
-from scrapy_simhash.db.retries import is_transient, unavailable
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.index import Index
