@@ -77,8 +77,7 @@ class Project:
             )
         except ValueError as error:
             raise CommandError(str(error)) from error
-        # Changes must survive a crash of the machine once a command has reported them.
-        with closing(opened) as database, database.durable():
+        with closing(opened) as database:
             yield database
 
     @contextmanager

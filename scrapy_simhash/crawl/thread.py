@@ -73,8 +73,7 @@ class CrawlDatabase:
         """The index of a namespace, opened on first use."""
         if namespace not in self._indexes:
             if self._reset:
-                with self._database.durable():
-                    upkeep.reset_namespace(self._database, namespace)
+                upkeep.reset_namespace(self._database, namespace)
             index = self._settings.open_index(self._database, namespace, self.run)
             if self._settings.expire is not None:
                 before = self._database.now() - self._settings.expire * DAY

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -118,7 +118,6 @@ class Database:
         event.listen(self.engine, "handle_error", note_end)
         self.dialect = self.engine.dialect.name
         self._offset = 0.0
-        self._is_durable = False
         try:
             self.transact(partial(self._prepare, wanted))
             self.check_secret(wanted)
@@ -158,25 +157,16 @@ class Database:
         self._offset = now - time.time()
         return now
 
-    @contextmanager
-    def durable(self) -> Iterator[None]:
-        """Within this context, a commit is on disk when it returns, with all commits before it.
-
-        Affects SQLite only, which otherwise may lose the last transactions in a power cut. Servers
-        wait for their disk unless configured otherwise.
-        """
-        before, self._is_durable = self._is_durable, True
-        try:
-            yield
-        finally:
-            self._is_durable = before
-
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work`, which only reads, without taking a lock; raises as :meth:`transact`."""
         return self.transact(work)
 
-    def transact(self, work: Callable[[Connection], T]) -> T:
+    def transact(self, work: Callable[[Connection], T], *, durable: bool = False) -> T:
         """Run `work` in a transaction, again if another writer gets in the way.
+
+        A `durable` one is on disk when this returns, with all before it: SQLite may otherwise lose
+        the last transactions in a power cut. Servers wait for their disk unless configured
+        otherwise.
 
         It may run twice if the answer to a commit was lost: the second time must change nothing, or
         :meth:`Run.transact` is needed.
@@ -191,7 +181,7 @@ class Database:
             attempts += 1
             try:
                 with self.engine.connect() as connection, connection.begin():
-                    self._set_durability(connection)
+                    self._set_durability(connection, durable)
                     connection.info[LIVENESS] = self.liveness
                     done = work(connection)
             except SQLAlchemyError as error:
@@ -215,13 +205,12 @@ class Database:
             return connection.execute(_progress).one()
         return None
 
-    def _set_durability(self, connection: Connection) -> None:
+    def _set_durability(self, connection: Connection, is_durable: bool) -> None:
         """Must come before the first statement: SQLite can't change it within a transaction."""
         info = connection.info
-        if self.dialect == "sqlite" and info.get("durable", False) != self._is_durable:
-            how = "FULL" if self._is_durable else "NORMAL"
-            connection.exec_driver_sql(f"PRAGMA synchronous = {how}")
-            info["durable"] = self._is_durable
+        if self.dialect == "sqlite" and info.get("durable", False) != is_durable:
+            connection.exec_driver_sql(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
+            info["durable"] = is_durable
 
     def _prepare(self, secret: bytes | None, connection: Connection) -> None:
         """Check the tables or create them, and read the secret and the clock.

@@ -216,18 +216,16 @@ class Run:
         self._closed = True
         now = self.database.now()
         try:
-            # Dropped items must survive a power cut: their pages will not be fetched again.
-            with self.database.durable():
-                self.mark(
-                    heartbeat=now,
-                    closed=now,
-                    settled=settled,
-                    complete=complete,
-                    recovered=None if settled else now,
-                    invalidated=Invalidated.PENDING if settled else fate(self._on_crash),
-                    reason=storable(reason, TEXT_LENGTH),
-                    stats=json.dumps(stats, default=str) if stats is not None else None,
-                )
+            self.mark(
+                heartbeat=now,
+                closed=now,
+                settled=settled,
+                complete=complete,
+                recovered=None if settled else now,
+                invalidated=Invalidated.PENDING if settled else fate(self._on_crash),
+                reason=storable(reason, TEXT_LENGTH),
+                stats=json.dumps(stats, default=str) if stats is not None else None,
+            )
         finally:
             living.pop(self.process, None)
         self.recovery.has_work = True
@@ -242,7 +240,8 @@ class Run:
 
     def mark(self, **columns: Any) -> None:
         """Set columns of the run's row; raises IndexUnusable if it is gone."""
-        self.database.transact(partial(self._set, **columns))
+        # Dropped items must survive a power cut: their pages will not be fetched again.
+        self.database.transact(partial(self._set, **columns), durable=True)
 
     def _set(self, connection: Connection, **columns: Any) -> None:
         change = update(schema.runs).where(self._mine).values(columns)

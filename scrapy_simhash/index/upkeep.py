@@ -1,9 +1,13 @@
-"""Resets a namespace, deletes what is old, and stores what was left out and is restored by hand."""
+"""Resets a namespace, deletes what is old, and stores what was left out and is restored by hand.
+
+These changes survive a crash of the machine once they are reported.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -39,7 +43,7 @@ def reset_namespace(database: Database, name: str) -> None:
                 connection.execute(sa.delete(table).where(table.c.namespace == number))
         connection.execute(sa.delete(schema.namespaces).where(schema.namespaces.c.id == number))
 
-    database.transact(reset)
+    database.transact(reset, durable=True)
 
 
 def expire(index: Index, before: float) -> tuple[int, int]:
@@ -83,7 +87,7 @@ def expire(index: Index, before: float) -> tuple[int, int]:
 
     more = 1
     while more:
-        more, claims, copies = index.database.transact(delete_some)
+        more, claims, copies = index.database.transact(delete_some, durable=True)
         claims_deleted, copies_deleted = claims_deleted + claims, copies_deleted + copies
     return claims_deleted, copies_deleted
 
@@ -105,7 +109,7 @@ def forget_claims(index: Index, numbers: Sequence[int]) -> None:
         with writing(connection, index.id) as writer:
             writer.delete(claims_of(connection, index.id, part), orphaned=False)
 
-    in_parts(index.database.transact, numbers, forget)
+    in_parts(partial(index.database.transact, durable=True), numbers, forget)
 
 
 _row, _claim, _text = schema.sightings.c, schema.claims.c, schema.texts.c
@@ -193,7 +197,7 @@ def store_restored(
                 of_url = {"of": row.identity, "stood": row.claim, "number": row.id, "own": row.own}
                 connection.execute(_later, {**here, **of_url})
 
-    in_parts(database.transact, numbers, store)
+    in_parts(partial(database.transact, durable=True), numbers, store)
 
 
 def _claim_of(row: Any, keys: Bands | Blocks, bits: int, scheme: Scheme | None) -> ClaimRow | None:

@@ -39,16 +39,14 @@ def db(engine: str, tmp_path: Path) -> Iterator[Database]:
 
 @pytest.mark.parametrize("engine", ["sqlite"])
 def test_what_must_be_durable_is_waited_for_and_nothing_else(db: Database) -> None:
-    def waits() -> bool:
-        return db.transact(lambda one: one.scalar(text("PRAGMA synchronous"))) == 2
+    def waits(*, durable: bool) -> bool:
+        synchronous = text("PRAGMA synchronous")
+        return db.transact(lambda one: one.scalar(synchronous), durable=durable) == 2
 
-    assert not waits()
-    with db.durable():
-        assert waits()
-        with db.durable():
-            assert waits()
-        assert waits()
-    assert not waits()
+    assert not waits(durable=False)
+    for _ in range(2):
+        assert waits(durable=True)
+        assert not waits(durable=False)
 
 
 # Versions of the tables
