@@ -101,10 +101,7 @@ class Work:
         is_asked = not all(self._reasons)
         decided = self._decide(self._database.read) if is_asked else None
         verdicts = self._run.transact(partial(self._execute, decided))
-        counts = self._lookup.counts
-        counts["quarantine/pushed_out"] += self._evicted["items"]
-        counts["quarantine/orphans_pushed_out"] += self._evicted["orphans"]
-        counts["index/texts_pushed_out"] += self._evicted["texts"]
+        self._lookup.counts.update(self._evicted)
         return [
             Verdict("skipped", reason=reason) if reason else verdicts.get(document)
             for document, reason in zip(self._claims, self._reasons, strict=True)

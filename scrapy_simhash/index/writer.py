@@ -5,7 +5,7 @@ Texts and dropped items have a budget: the oldest make room for new ones.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -173,8 +173,7 @@ class Writer:
         numbers: those reserved for new claims.
         plan: the id of the namespace's keys.
         largest_text: bytes of the largest text that is stored.
-        evicted: numbers of texts, dropped items, and orphans among the latter, that :meth:`record`
-            removed to stay within the budgets.
+        evicted: what :meth:`record` removed to stay within the budgets, by the names of stats.
     """
 
     def __init__(
@@ -191,7 +190,7 @@ class Writer:
         # Added so far, beyond what was foreseen; negative if more was removed.
         self.claims, self.text_bytes, self.item_bytes = (-size for size in held.foreseen)
         self._texts: list[tuple[Any, ...]] = []
-        self.evicted = {"texts": 0, "items": 0, "orphans": 0}
+        self.evicted = Counter[str]()
 
     def record(self) -> None:
         """Store the texts, remove what exceeds the budgets, record the sizes; call it last."""
@@ -199,22 +198,21 @@ class Writer:
         before, (texts, items) = self._held.sizes, self._budgets
         if (size := before.text_bytes + self.text_bytes) > texts:
             wanted = size - _LEFT_OF_BUDGET * texts
-            self.evicted["texts"], freed = self._make_room(*_TEXTS, wanted)
-            self.text_bytes -= freed
+            self.text_bytes -= self._make_room("index/texts_pushed_out", *_TEXTS, wanted)
         if (size := before.item_bytes + self.item_bytes) > items:
             wanted = size - _LEFT_OF_BUDGET * items
-            copies, freed = self._make_room(*_COPIES, wanted)
-            self.evicted["orphans"], more = self._make_room(*_ORPHANS, wanted - freed)
-            self.evicted["items"] = copies + self.evicted["orphans"]
-            self.item_bytes -= freed + more
+            freed = self._make_room("quarantine/pushed_out", *_COPIES, wanted)
+            freed += self._make_room("quarantine/orphans_pushed_out", *_ORPHANS, wanted - freed)
+            self.evicted["quarantine/pushed_out"] += self.evicted["quarantine/orphans_pushed_out"]
+            self.item_bytes -= freed
         sizes = Sizes(self.claims, self.text_bytes, self.item_bytes)
         record_sizes(self._connection, self._namespace, sizes)
 
     def _make_room(
-        self, oldest: sa.Select[Any], drop: sa.Executable, wanted: float
-    ) -> tuple[int, int]:
-        """Remove the oldest until so many bytes are free; returns their number and their bytes."""
-        removed = freed = 0
+        self, stat: str, oldest: sa.Select[Any], drop: sa.Executable, wanted: float
+    ) -> int:
+        """Remove the oldest until so many bytes are free; returns their bytes."""
+        freed = 0
         while freed < wanted:
             rows = self._connection.execute(oldest, {"here": self._namespace}).all()
             gone: list[int] = []
@@ -224,10 +222,10 @@ class Writer:
                     freed += size
             if gone:
                 self._ask(drop, gone)
-            removed += len(gone)
+            self.evicted[stat] += len(gone)
             if len(rows) < _ROWS_AT_ONCE:
                 break
-        return removed, freed
+        return freed
 
     def insert(
         self,
