@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from threading import Semaphore
-from typing import NamedTuple
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -65,23 +64,18 @@ _OF_BODY = (b"Content-Encoding", b"Content-Length", b"Content-Type")
 _MOST_WAITING = 256
 
 
-class _CachedPage(NamedTuple):
-    """A cache entry, with its parsed headers."""
-
-    stored: StoredPage
-    headers: Headers
-
-
 @dataclass(slots=True, eq=False)
 class _Download:
     """A request until its callback starts.
 
-    `validators` are the headers that were added to the request, `page` is the entry that will be
-    cached, and `encoding` is its `Content-Encoding`.
+    `cached` is its entry, and `headers` are those of that; `validators` are the headers that were
+    added to the request, `page` is the entry that will be cached, and `encoding` is its
+    `Content-Encoding`.
     """
 
     key: bytes
-    cached: _CachedPage | None
+    cached: StoredPage | None = None
+    headers: Headers = field(default_factory=Headers)
     validators: Mapping[str, bytes] = field(default_factory=dict)
     page: StoredPage | None = None
     encoding: bytes = b""
@@ -112,21 +106,25 @@ class Revisits:
 
     def process_request(self, request: Request) -> Response | None:
         """The cached response if it is fresh; if it is not, the request is made conditional."""
-        if not self._is_cacheable(request):
+        if self._file is None or not _is_cacheable(request):
             return None
         key = self._key(request)
-        cached = self._retrieve(key, request)
-        download = self._downloads[request] = _Download(key, cached)
-        if cached is None:
+        download = self._downloads[request] = _Download(key)
+        if (cached := self._file.find(key)) is None:
             return None
+        headers = Headers(headers_raw_to_dict(cached.headers) or {})
+        # It may vary, such as one in a different language.
+        if cached.vary != _vary(request, headers):
+            return None
+        download.cached, download.headers = cached, headers
         self.stats.count("revisit/known")
-        if _is_fresh(cached.stored, request, self.mode):
+        if _is_fresh(cached, request, self.mode):
             # As the downloader does.
             request.meta.setdefault("download_slot", urlsplit(request.url).hostname or "")
             request.meta.setdefault("download_latency", 0.0)
-            return self._cached_response("fresh", request, cached)
-        if cached.stored.checks < _TRUSTED:
-            download.validators = _validators(cached.headers)
+            return self._cached_response("fresh", request, headers, cached.body)
+        if cached.checks < _TRUSTED:
+            download.validators = _validators(headers)
             request.headers.update(download.validators)
         return None
 
@@ -137,17 +135,17 @@ class Revisits:
             return response
         cached = download.cached
         if response.status == 304 and cached is not None:
-            given = response.headers.items()
-            cached.headers.update({name: one for name, one in given if name not in _OF_BODY})
-            download.page = cached.stored._replace(
+            headers, given = download.headers, response.headers.items()
+            headers.update({name: one for name, one in given if name not in _OF_BODY})
+            download.page = cached._replace(
                 checked=time.time(),
-                checks=cached.stored.checks + 1,
+                checks=cached.checks + 1,
                 interval=_next_interval(cached),
                 cookies=_cookies(request),
-                headers=_packed(cached.headers),
+                headers=_packed(headers),
                 body=b"",
             )
-            return self._cached_response("not_modified", request, cached)
+            return self._cached_response("not_modified", request, headers, cached.body)
         if _should_cache(response, self.mode):
             download.encoding = response.headers.get("Content-Encoding") or b""
             download.page = StoredPage(
@@ -180,16 +178,9 @@ class Revisits:
             request.headers.pop(name, None)
         return download
 
-    def _retrieve(self, key: bytes, request: Request) -> _CachedPage | None:
-        """The cached page of a request, unless it varies, such as one in a different language."""
-        stored = self._file.find(key) if self._file else None
-        if stored is None:
-            return None
-        headers = Headers(headers_raw_to_dict(stored.headers) or {})
-        return _CachedPage(stored, headers) if stored.vary == _vary(request, headers) else None
-
-    def _cached_response(self, how: str, request: Request, cached: _CachedPage) -> Response:
-        headers, body = cached.headers, cached.stored.body
+    def _cached_response(
+        self, how: str, request: Request, headers: Headers, body: bytes
+    ) -> Response:
         self.stats.count(f"revisit/{how}")
         self.stats.count("revisit/bytes_not_downloaded", len(body))
         # Scrapy chooses the class once more when it has decompressed the body, but before that it
@@ -198,19 +189,6 @@ class Revisits:
         if "Content-Encoding" not in headers:
             kind = responsetypes.from_args(headers=headers, url=request.url, body=body)
         return kind(url=request.url, headers=headers, body=body, flags=["cached"])
-
-    def _is_cacheable(self, request: Request) -> bool:
-        """Whether a page may be cached; if not, it is always downloaded."""
-        return (
-            self._file is not None
-            and request.method == "GET"
-            and not request.body
-            and request.callback is not NO_CALLBACK  # that of a component
-            and request.url.startswith(("http:", "https:"))
-            and not request.meta.get("dont_cache")
-            and not any(request.meta.get(name) for name in _BROWSERS)
-            and not any(name in request.headers for name in (*_CONDITIONS, "Range"))
-        )
 
     def _key(self, request: Request) -> bytes:
         """A hash of the spider, the index, and all of a request by which its page varies.
@@ -236,8 +214,8 @@ class Revisits:
         if download is None:
             return
         if "cached" in response.flags and (cached := download.cached):
-            page.read_in = cached.stored.run
-            page.cached = download.page or cached.stored._replace(body=b"")
+            page.read_in = cached.run
+            page.cached = download.page or cached._replace(body=b"")
         elif (stored := download.page) and is_whole(stored.body, download.encoding, response.body):
             page.cached = stored
 
@@ -275,6 +253,19 @@ class Revisits:
             file.close()
 
 
+def _is_cacheable(request: Request) -> bool:
+    """Whether the page of a request may be cached; if not, it is always downloaded."""
+    return (
+        request.method == "GET"
+        and not request.body
+        and request.callback is not NO_CALLBACK  # that of a component
+        and request.url.startswith(("http:", "https:"))
+        and not request.meta.get("dont_cache")
+        and not any(request.meta.get(name) for name in _BROWSERS)
+        and not any(name in request.headers for name in (*_CONDITIONS, "Range"))
+    )
+
+
 def _is_fresh(stored: StoredPage, request: Request, mode: Revisit) -> bool:
     """Whether a cached page may be used without validation.
 
@@ -288,9 +279,9 @@ def _is_fresh(stored: StoredPage, request: Request, mode: Revisit) -> bool:
     return 0 <= age < (stored.interval if mode == "adaptive" else mode)
 
 
-def _next_interval(cached: _CachedPage | None) -> int:
+def _next_interval(cached: StoredPage | None) -> int:
     """The next freshness lifetime of a page that has not changed, for "adaptive"."""
-    return min(2 * cached.stored.interval, _LAST_INTERVAL) if cached else _FIRST_INTERVAL
+    return min(2 * cached.interval, _LAST_INTERVAL) if cached else _FIRST_INTERVAL
 
 
 def _should_cache(response: Response, mode: Revisit) -> bool:
