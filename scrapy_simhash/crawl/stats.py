@@ -103,12 +103,11 @@ class CrawlStats:
         started = time.perf_counter()
         yield
         self._spent[name] += time.perf_counter() - started
-        # In microseconds: rounding a number takes longer than counting.
-        self.set({name: int(self._spent[name] * 1e6) / 1e6})
 
     def finish(self, thread: DatabaseThread, open_claims: int) -> None:
         """Set what is known at the end only."""
         values = {
+            **{name: round(seconds, 3) for name, seconds in self._spent.items()},
             "dropped": self.dropped(),
             "claims/open": open_claims,
             "index/seconds": round(thread.seconds, 3),
