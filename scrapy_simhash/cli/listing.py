@@ -18,10 +18,17 @@ from scrapy_simhash.cli.arguments import (
     output_file,
     positive,
 )
-from scrapy_simhash.cli.output import lines_to, print_table, working, write_lines
+from scrapy_simhash.cli.output import (
+    by_original,
+    by_status,
+    compared_texts,
+    lines_to,
+    print_table,
+    working,
+    write_lines,
+)
 from scrapy_simhash.cli.printing import print_lines
 from scrapy_simhash.cli.project import Project
-from scrapy_simhash.cli.records import by_original, by_status, compared_texts
 from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.decisions import count_unlisted, read_decisions, with_contents
 from scrapy_simhash.history.patterns import make_rules, read_patterns

@@ -14,7 +14,6 @@ from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_shared
 from scrapy_simhash.cli.printing import print_lines
 from scrapy_simhash.cli.project import Project, selected
-from scrapy_simhash.cli.records import by_original, by_visit, compared_texts
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.page import PageHistory, find_addresses, read_page
@@ -96,7 +95,7 @@ def _figures(url: str, namespace: NamespaceRow, page: PageHistory) -> dict[str, 
         "bits": namespace.bits,
         "versions": [_version(namespace, page, claim) for claim in page.claims],
         "changes": [one.as_json() for one in page.changes],
-        "decisions": [one.as_json() | compared_texts(one) for one in page.decisions],
+        "decisions": [one.as_json() | output.compared_texts(one) for one in page.decisions],
         "duplicates": [one.as_json() for one in page.duplicates],
         "duplicate_count": page.duplicate_count,
     }
@@ -117,7 +116,7 @@ def _version(namespace: NamespaceRow, page: PageHistory, claim: Row[Any]) -> dic
 
 
 def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
-    output.print_groups(by_visit(page.changes))
+    output.print_groups(output.by_visit(page.changes))
     for claim in page.claims:
         version = _version(namespace, page, claim)
         names = ("url", "key", "group", "fingerprint", "features", "run")
@@ -133,11 +132,11 @@ def _print_page(namespace: NamespaceRow, page: PageHistory) -> None:
     for one in page.decisions:
         number = f", id {one.id} for `restore --id`" if one.id else ""
         print(f"{one.status.capitalize()} in run {one.run}, {iso_time(one.created)}{number}:")
-        output.print_groups(by_original([one]))
+        output.print_groups(output.by_original([one]))
         print()
         texts = difference(one.stored.text, one.own.text)
         console.print(output.marked_difference(*texts), "")
     if page.duplicates:
         shown = len(page.duplicates)
         print(f"The newest {shown} of {page.duplicate_count:,} near-duplicates of it:")
-        output.print_groups(by_original(page.duplicates))
+        output.print_groups(output.by_original(page.duplicates))

@@ -25,9 +25,8 @@ from scrapy.utils.misc import load_object
 
 from scrapy_simhash.cli.arguments import add_output, positive
 from scrapy_simhash.cli.main import name_and_value
-from scrapy_simhash.cli.output import open_console, print_groups
+from scrapy_simhash.cli.output import by_original, open_console, print_groups
 from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.cli.records import by_original
 from scrapy_simhash.crawl import components, end
 from scrapy_simhash.crawl.components import Addon, SimhashPipeline
 from scrapy_simhash.history.decisions import with_contents
