@@ -229,10 +229,17 @@ class PageReader:
     def document(self, page: WarcPage, number: int) -> Document | None:
         """The document of a page; None if its text is too short or too long."""
         most = longest_text(self.scheme, self.max_text)
-        found = self._read(page, most)
-        if found is None or not found[0].strip() or len(found[0]) > most:
+        text, facts, page_sketch = page.text or "", _NO_FACTS, None
+        if page.html is not None:
+            if (root := parse_within_limits(page.html)) is None:
+                return None
+            says = read_page(root, self.extractor, most=most, secret=self.secret)
+            if says is None or not says.is_representative:
+                return None
+            text, page_sketch = says.text, says.page_sketch
+            facts = read_facts(page_facts(root), page_url=page.url, secret=self.secret, **_NO_CRAWL)
+        if not text.strip() or len(text) > most:
             return None
-        text, facts, page_sketch = found
         sketch = self.scheme.sketch(text)
         if sketch.fingerprint is None or sketch.size < self.min_features:
             return None
@@ -245,19 +252,6 @@ class PageReader:
             facts=facts,
             page_sketch=page_sketch,
         )
-
-    def _read(self, page: WarcPage, most: int) -> tuple[str, Facts, bytes | None] | None:
-        """The main text, the facts and the page sketch."""
-        if page.html is None:
-            return page.text or "", Facts(), None
-        root = parse_within_limits(page.html)
-        if root is None:
-            return None
-        says = read_page(root, self.extractor, most=most, secret=self.secret)
-        if says is None or not says.is_representative:
-            return None
-        facts = read_facts(page_facts(root), page_url=page.url, secret=self.secret, **_NO_CRAWL)
-        return says.text, facts, says.page_sketch
 
 
 def _page_of(item: Mapping[str, Any]) -> str:
