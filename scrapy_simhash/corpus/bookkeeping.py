@@ -207,7 +207,7 @@ class _Columns:
         self._names.add(name)
         if name in self._ignore:
             return
-        joined, known = _joined(name), name_of(name)
+        joined, known = re.sub(r"[_\-\s]", "", name.casefold()), name_of(name)
         is_index = _INDEX.fullmatch(joined) is not None
         if is_index or _COUNT.fullmatch(name.casefold()):
             self._counts[name] = _Count(is_index)
@@ -233,15 +233,6 @@ class _Columns:
         return indexes, others + moments
 
 
-def _joined(name: str) -> str:
-    """A name in one word.
-
-    >>> _joined("Created-at")
-    'createdat'
-    """
-    return re.sub(r"[_\-\s]", "", name.casefold())
-
-
 def _numbers(value: Any) -> Numbers | None:
     """The value of a counter, written as a number, as digits or as a list of numbers.
 
@@ -254,9 +245,6 @@ def _numbers(value: Any) -> Numbers | None:
 
 def _follows(numbers: Numbers, last: Numbers, first: Numbers) -> bool:
     """Whether the value of a counter is the successor of the last one: (1, 0) follows (0, 9)."""
-    if len(numbers) != len(last):
-        return False
-    place = next(
-        (at for at, pair in enumerate(zip(numbers, last, strict=True)) if pair[0] != pair[1]), -1
+    return numbers in (
+        (*last[:level], number + 1, *first[level + 1 :]) for level, number in enumerate(last)
     )
-    return place >= 0 and numbers[place:] == (last[place] + 1, *first[place + 1 :])

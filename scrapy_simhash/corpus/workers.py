@@ -53,12 +53,17 @@ class Sketcher:
     def part(self, portion: Portion) -> Sketches:
         """The sketches of some records."""
         source, number, chunk = portion
-        read = [_read(self.sources[source], record) for record in chunk]
-        items = [item for item, _ in read]
+        items, problems = list[Any](), list[str]()
+        for record in chunk:
+            try:
+                items.append(self.sources[source].item(record))
+            except RecordError as error:
+                items.append(None)
+                problems.append(str(error))
         documents = self.reader.documents(items, range(number, number + len(items)))
         part = make_sketches(documents, self.plan)
         part.rows["compared_by"][[item is None for item in items]] = UNREADABLE
-        part.problems = [problem for _, problem in read if problem][:MOST_PROBLEMS]
+        part.problems = problems[:MOST_PROBLEMS]
         return part
 
     def values(self, source: Source, record: FeedRecord) -> Mapping[str, Any]:
@@ -70,14 +75,6 @@ class Sketcher:
         is_listed = document.listing != 0
         own = {ADDRESS: document.key.rpartition(" ")[2]} if is_listed else {}
         return {**document.facts.shown, **own}
-
-
-def _read(source: Source, record: FeedRecord) -> tuple[Any, str]:
-    """The item of a record, or what is wrong with it."""
-    try:
-        return source.item(record), ""
-    except RecordError as error:
-        return None, str(error)
 
 
 def usable_cores() -> int:

@@ -142,7 +142,7 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
     """
     damaged = (*_DAMAGED, _zstd().ZstdError) if path.suffix.lower() == ".zst" else _DAMAGED
     try:
-        with path.open("rb") as stream, _opened(stream, path, "rb") as unpacked:
+        with path.open("rb") as stream, compressing(stream, path, "rb") as unpacked:
             yield unpacked
     except damaged as error:
         if getattr(error, "errno", None) is not None:
@@ -150,12 +150,8 @@ def open_unpacked(path: Path) -> Iterator[BinaryIO]:
         raise FeedError(f"{path}: can't be decompressed: {error}") from error
 
 
-def compressing(stream: BinaryIO, path: Path) -> AbstractContextManager[BinaryIO]:
-    """Compress what is written to a stream, if the suffix of the path is that of a compression."""
-    return _opened(stream, path, "wb")
-
-
-def _opened(stream: BinaryIO, path: Path, mode: str) -> AbstractContextManager[BinaryIO]:
+def compressing(stream: BinaryIO, path: Path, mode: str = "wb") -> AbstractContextManager[BinaryIO]:
+    """Compress what is written, or decompress what is read, if the suffix of the path says so."""
     opener = _OPENERS.get(path.suffix.lower())
     return opener(stream, mode) if opener else nullcontext(stream)
 
