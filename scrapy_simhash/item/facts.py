@@ -226,14 +226,7 @@ def are_two_items(a: Facts, b: Facts) -> bool:
 def relations_of(new: Facts, stored: Facts, *, same_site: bool) -> set[Relation]:
     """The relations of two items, as far as their facts tell."""
     base = Relation.SAME_SITE if same_site else Relation.OTHER_SITE
-    return {base, Relation.ONE_TITLE} if equal_titles(new, stored) else {base}
-
-
-def equal_titles(new: Facts, stored: Facts) -> bool | None:
-    """Whether two items have a title in common; None if one of them has no title."""
-    if not (new.titles and stored.titles):
-        return None
-    return not new.titles.isdisjoint(stored.titles)
+    return {base} if new.titles.isdisjoint(stored.titles) else {base, Relation.ONE_TITLE}
 
 
 def without_repeated(

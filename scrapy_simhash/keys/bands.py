@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,10 +89,11 @@ class Bands:
             )
         if not sketch.shingles.size:
             raise ValueError("a text without a single shingle has no keys")
+        bins = _bins(self.bands * self.rows)
         if native.core is not None:
             hashes = np.ascontiguousarray(sketch.shingles, np.uint64)
-            return np.frombuffer(native.core.bands(hashes, *core_bins(self)), np.int32)
-        starts, orders, factors = _bins(self.bands * self.rows)
+            return np.frombuffer(native.core.bands(hashes, *bins, self.bands), np.int32)
+        starts, orders, factors = bins
         first = sketch.shingles.searchsorted(starts)
         filled = first < np.append(first[1:], sketch.shingles.size)
         # Every order begins with the bin itself.
@@ -101,11 +102,6 @@ class Bands:
         terms = sketch.shingles[chosen] * factors
         keys = mix64(terms.reshape(self.rows, self.bands).sum(axis=0, dtype=np.uint64))
         return keys.astype(np.uint32).view(np.int32)
-
-
-def core_bins(keys: Bands) -> tuple[Any, Any, Any, int]:
-    """How the core makes keys."""
-    return *_bins(keys.bands * keys.rows), keys.bands
 
 
 @cache

@@ -282,7 +282,7 @@ static void fill_bins(const Py_buffer *shingles, const Py_buffer *starts, Py_ssi
     }
 }
 
-/* The arguments that keys.bands.core_bins returns. */
+/* What keys.bands._bins returns, and the number of bands. */
 typedef struct {
     Py_buffer starts, orders, factors;
     Py_ssize_t bands;
