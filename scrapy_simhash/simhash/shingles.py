@@ -119,8 +119,6 @@ _DEFAULT = Shingles()
 
 # The highest number that a byte can count to.
 _MOST_ROWS = 255
-# Rows that are added at once.
-_SIDE_BY_SIDE = 16
 
 
 def majority(hashes: NDArray[np.uint64]) -> int:
@@ -158,17 +156,12 @@ def _tie_breakers(hashes: NDArray[np.uint64], ties: NDArray[np.uint64]) -> NDArr
 
 def _ones(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
     """The number of rows that have each bit."""
-    rows, columns = hashes.shape
-    # Several rows side by side make fewer and longer additions, which are faster in numpy.
-    wide = np.zeros((-(-rows // _SIDE_BY_SIDE), _SIDE_BY_SIDE * columns), np.uint64)
-    wide.reshape(-1)[: hashes.size] = hashes.reshape(-1)
-    packed = wide.view(np.uint8)
+    packed = hashes.view(np.uint8)
     counts = np.zeros(packed.shape[1] * 8, np.int64)
     for start in range(0, len(packed), _MOST_ROWS):
         bits = np.unpackbits(packed[start : start + _MOST_ROWS], axis=1, bitorder="little")
         counts += np.add.reduce(bits, axis=0, dtype=np.uint8)
-    total: NDArray[np.int64] = counts.reshape(_SIDE_BY_SIDE, -1).sum(axis=0)
-    return total
+    return counts
 
 
 def bit_sums(hashes: Sequence[int], weights: Sequence[float], bits: int) -> NDArray[np.float64]:
