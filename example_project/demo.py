@@ -233,7 +233,7 @@ def main() -> int:
 def write_report() -> None:
     """Write the report on all visits; the command prints its path, or what it lacks."""
     path = STATE.resolve() / "report.html"
-    command = ("simhash", "report", "--namespace", NAMESPACE, "-o", str(path))
+    command = ("simhash", "report", "--namespace", NAMESPACE, "--since", "1", "-o", str(path))
     subprocess.run([sys.executable, "-m", "scrapy", *command], check=False)
 
 
