@@ -52,7 +52,7 @@ class BatchCandidates:
         Of these, and of the earlier documents, that is those within a distance, and equal items,
         which may be on pages with other texts; and what its identity was shown.
         """
-        claims = [*self.rows.values()]
+        claims = [self.rows[number] for number in sorted(self.rows)]
         asking = [number for number, keys in enumerate(self.keys) if keys]
         self.compared = {
             row.id: {} if number in self.batch.known else dict.fromkeys(seen.shown(row.identity))
@@ -76,10 +76,12 @@ class BatchCandidates:
         prints = np.frombuffer(packed, np.uint8).reshape(len(others), -1)
         distances = hamming(prints[len(claims) :, None], prints[None])
         is_near = distances <= limit
-        far = np.where(is_near, _NO_DISTANCE, distances)[:, : len(claims)]
-        for number, distance in zip(asking, far.min(axis=1, initial=_NO_DISTANCE), strict=True):
-            if distance < _NO_DISTANCE:
-                self.documents[number] = self.documents[number]._replace(nearest=int(distance))
+        # Texts that have nothing in common differ in half of the bits.
+        most = 8 * prints.shape[1] // 3
+        far = np.where(is_near, most, distances)[:, : len(claims)].min(axis=1, initial=most)
+        for number, distance in zip(asking, far.tolist(), strict=True):
+            if distance < most:
+                self.documents[number] = self.documents[number]._replace(nearest=distance)
         # Of the documents, the earlier ones.
         is_near[:, len(claims) :] &= np.tri(len(asking), k=-1, dtype=bool)
         pairs = np.argwhere(is_near).tolist()
@@ -120,9 +122,6 @@ def with_texts(candidates: BatchCandidates) -> set[int]:
         )
     return wanted
 
-
-# More than any distance.
-_NO_DISTANCE = 1 << 15
 
 # Of all texts together, with their shingles: hundreds of texts.
 _MOST_BYTES = 8 << 20

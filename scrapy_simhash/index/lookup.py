@@ -141,8 +141,6 @@ class Lookup:
         self, connection: Connection, claim: int, visits: Visits
     ) -> Sequence[Sighting]:
         """Where a claim was last met, see :meth:`Seen.elsewhere`."""
-        if visits.visit is None:
-            return ()
         here = {**self.here(), "claim": claim, "visit": visits.visit}
         identities = dict.fromkeys(connection.scalars(queries.elsewhere, here))
         _, found = self.read_identities(connection, identities, visits)
@@ -156,8 +154,8 @@ class Lookup:
 
         Those within the distance of the rule are read to be compared; their texts only as far as
         :func:`with_texts` allows, those of the nearest claims first. The claims that the documents
-        would get are numbered from `first` on. By what the claims are met now is added to what was
-        `seen`.
+        would get are numbered from `first` on. The sightings by which the claims are met now are
+        added to `seen`.
         """
         visits = seen.visits
         documents = [
@@ -190,7 +188,7 @@ class Lookup:
             return
         candidates.hot_keys = self._hot_keys(hits)
         family = set[int]()
-        for number, own in enumerate(keys):
+        for number, own in enumerate(keys if candidates.hot_keys else ()):
             bands = [key for key in own if key.slot < slots]
             if not candidates.hot_keys.isdisjoint(bands):
                 row = candidates.documents[number]
