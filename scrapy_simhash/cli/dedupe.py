@@ -213,14 +213,11 @@ def _explained(counts: Counts) -> Iterator[str]:
         return
     yield f"{kept_in_words(sum(near.number for near in counts.near))}:"
     for near in counts.near:
-        values = ""
-        if near.values != (None, None):
-            values = f": {in_values(*near.values[::-1])}"
+        values = "" if near.values == (None, None) else f": {in_values(*near.values[::-1])}"
         pair = " and ".join(str(one) if one > 0 else f"{-one} of OLD" for one in near.items[::-1])
         yield f"  {field_label(near.differs)}: {near.number:,}, as in items {pair}{values}"
-    advised = set[str]()
+    advised = {name for advice in counts.advice for name in advice.fields}
     for advice in counts.advice:
-        advised |= {*advice.fields}
         names, number = ",".join(advice.fields), f"{advice.number:,}"
         yield f"To drop more: --ignore {names}: {number} of these differ in nothing else"
     if not all(has_meaning(near.differs) or near.differs in advised for near in counts.near):

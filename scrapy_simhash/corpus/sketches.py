@@ -201,7 +201,6 @@ class Sketches:
     problems: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        self._begins = [self.rows[name] for name in ("shingles", "hashes")]
         self._text = lru_cache(_CACHED_TEXTS)(self._read_text)
         self._rest = lru_cache(_CACHED_TEXTS)(lambda number: without_state(self._text(number)))
         # Each pair is looked up twice: with its state, then without it.
@@ -221,7 +220,7 @@ class Sketches:
         return len(self.rows)
 
     def _shingles_of(self, number: int) -> NDArray[np.uint64]:
-        start, count = (int(column.item(number)) for column in self._begins)
+        start, count = (int(self.rows[name][number]) for name in ("shingles", "hashes"))
         return np.frombuffer(self.shingles[8 * start : 8 * (start + count)], np.uint64)
 
     def common(
@@ -229,11 +228,8 @@ class Sketches:
     ) -> Sequence[int] | NDArray[np.int64]:
         """What a document has in common with others, as `simhash.measure.common` does."""
         if native.core is None:
-            return common(
-                self._shingles_of(int(number)),
-                [self._shingles_of(int(n)) for n in others],
-                least,
-            )
+            mine, *theirs = (self._shingles_of(int(one)) for one in (number, *others))
+            return common(mine, theirs, least)
         return self.compare(np.full(len(others), number), others, least, texts=False)[:, 0]
 
     def compare(

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from os import SEEK_END
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from scrapy_simhash.feed.source import (
     MOST_BYTES,
@@ -59,11 +59,6 @@ class WarcPage:
         return {"url": self.url, "html": decode(self.html)}
 
 
-class _Record(NamedTuple):
-    start: int
-    page: WarcPage | None
-
-
 class WarcFile(Source):
     """An archive, plain or compressed record by record.
 
@@ -83,22 +78,23 @@ class WarcFile(Source):
 
     def records(self) -> Generator[FeedRecord]:
         """Yield the pages."""
-        pages = (part.page for part in self._parts() if part.page is not None)
+        pages = (page for _, page in self._parts() if page is not None)
         for number, page in enumerate(pages, 1):
             yield FeedRecord(number, page, len(page.html or page.text or ""))
 
     def write(self, sources: Sequence[WarcFile], wanted: Iterator[bool], output: Output) -> None:
         """Copy the wanted pages and, if asked for, all records that are no pages."""
         for source in sources:
-            end = _Record(source.path.stat().st_size, None)
+            end = source.path.stat().st_size, None
             with source.path.open("rb") as archive:
-                for record, following in pairwise(chain(source._parts(), [end])):
-                    is_wanted = output.others if record.page is None else next(wanted, False)
+                for (start, page), (next_start, _) in pairwise(chain(source._parts(), [end])):
+                    is_wanted = output.others if page is None else next(wanted, False)
                     if is_wanted:
-                        archive.seek(record.start)
-                        _copy(archive, output.stream, following.start - record.start)
+                        archive.seek(start)
+                        _copy(archive, output.stream, next_start - start)
 
-    def _parts(self) -> Generator[_Record]:
+    def _parts(self) -> Generator[tuple[int, WarcPage | None]]:
+        """Yield the places of all records, with their pages."""
         warc, last = optional("fastwarc.warc", "warc"), -1
         with self.path.open("rb") as stream:
             try:
@@ -106,7 +102,7 @@ class WarcFile(Source):
                     if record.stream_pos == last:
                         raise FeedError("compressed as a whole, not record by record: unpack it")
                     last = record.stream_pos
-                    yield _Record(last, _page(record, warc.WarcRecordType))
+                    yield last, _page(record, warc.WarcRecordType)
                 # FastWARC accepts a truncated record, or skips it.
                 if not _is_complete(stream, max(last, 0)):
                     raise FeedError("truncated: ends within a record")
