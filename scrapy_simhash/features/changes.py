@@ -98,6 +98,12 @@ class Changes:
         """Whether the texts differ."""
         return self.is_cut or bool(self.all)
 
+    @property
+    def pairs(self) -> set[tuple[str, str]]:
+        """Pairs of neighbouring words of the new text at its edits; "" is before and behind it."""
+        words = ((edit.before, *edit.new, edit.after) for edit in self.all)
+        return {pair for around in words for pair in pairwise(around)}
+
     def replaces_passage(self) -> bool:
         """Whether a passage stands in place of a different passage, between the same words."""
         least = min(PASSAGE, max(SHORT_PASSAGE, self.length * SHARE))

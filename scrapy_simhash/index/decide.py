@@ -18,9 +18,8 @@ from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.rule import Rule, are_equal
 from scrapy_simhash.index.seen import NO_VISITS, Seen
-from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Match, Sighting, Verdict
+from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Match, Sighting, Verdict, came_of
 from scrapy_simhash.index.visits import (
-    came_of,
     in_common,
     is_by_hand,
     judge,

@@ -17,8 +17,7 @@ from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.queries import is_dead, is_valid
 from scrapy_simhash.index.runs import Run, last_complete
 from scrapy_simhash.index.seen import ABSENT, RELEASED, Seen, Visits
-from scrapy_simhash.index.verdict import ClaimRow
-from scrapy_simhash.index.visits import came_of
+from scrapy_simhash.index.verdict import ClaimRow, came_of
 from scrapy_simhash.index.writer import in_parts
 
 _row, _claim = schema.sightings.c, schema.claims.c

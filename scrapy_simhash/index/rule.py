@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Known, Match
+from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Known, Match, Sighting
+from scrapy_simhash.item.evidence import PAGE_BIT
+from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.keys.plan import choose_limits
 from scrapy_simhash.simhash.measure import candidate_limit
@@ -103,3 +105,23 @@ def are_equal(row: ClaimRow, claim: ClaimRow) -> bool:
     if row.compared_by == claim.compared_by == ComparedBy.PAGE or row.digest is None:
         return False
     return row.digest == claim.digest
+
+
+def tells_change(
+    row: ClaimRow, was: Sighting, since: Match | None, match: Match, rule: Rule
+) -> bool:
+    """Whether a claim shows all that has changed of an item since it `was` last shown.
+
+    `since` compares the item with the text that it had then, and `match` with the claim.
+    """
+    new = Facts.unpack(row.facts or b"")
+    changed, different = (
+        changed_facts(new, Facts.unpack(one.facts or b""), rule.ignored_keys)
+        for one in (was, match.row)
+    )
+    if any(not key & PAGE_BIT for key in (changed & different) - {REST_KEY}):
+        return False
+    if since is None or since.changes is None or match.changes is None:
+        return row.text_digest == was.text_digest or match.row.text_digest != was.text_digest
+    then, now = since.changes(), match.changes()
+    return then is None or now is None or then.pairs.isdisjoint(now.pairs)

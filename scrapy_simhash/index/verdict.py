@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
 
 from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.item.facts import Facts
@@ -357,3 +359,18 @@ class LeftOut:
     action: str
     item: bytes | None = None
     item_type: str | None = None
+
+
+#: Claims that another one came of, at most.
+_MOST_CAME_OF = 16
+
+
+def came_of(claim: ClaimRow) -> list[int]:
+    """The numbers of the claims that one came of."""
+    numbers: list[int] = np.frombuffer(claim.came_of or b"", "<i8").tolist()
+    return numbers
+
+
+def packed_numbers(numbers: Iterable[int]) -> bytes:
+    """The numbers of claims that another one came of, as they are stored."""
+    return np.array([*dict.fromkeys(numbers)][:_MOST_CAME_OF], "<i8").tobytes()

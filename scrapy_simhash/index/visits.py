@@ -9,9 +9,9 @@ that it was stored in place of. The first row that holds decides:
 the item                                                               is         "drop" stores
 =====================================================================  =========  =============
 1. is known, and equals one of what it was                             unchanged  no
-2. is known, and is covered by a claim that came of what it was, and   copy       no
-   is met or what another identity was last shown; or it was shown in
-   this visit already
+2. is known, and is covered by a claim that came of what it was,       copy       no
+   shows all that has changed, and is met or what another identity
+   was last shown; or it was shown in this visit already
 3. is known, otherwise                                                 changed    yes, unless
                                                                                   this visit met
                                                                                   it as new
@@ -48,10 +48,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from scrapy_simhash.db.values import ComparedBy, storable
-from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.rule import Rule, tells_change
 from scrapy_simhash.index.seen import Seen, unmet
 from scrapy_simhash.index.verdict import (
     BY_HAND,
@@ -61,14 +59,13 @@ from scrapy_simhash.index.verdict import (
     Sighting,
     Status,
     Verdict,
+    came_of,
     former_url,
+    packed_numbers,
 )
 from scrapy_simhash.item.evidence import PAGE_BIT, Evidence
 from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts, lasting
 from scrapy_simhash.item.urls import same_site
-
-# Claims that another one came of, at most.
-_MOST_CAME_OF = 16
 
 
 def judge(
@@ -99,7 +96,11 @@ def judge(
     # What is not met yet of what it was, the most similar first.
     replaced = _by_likeness(unmet(was, here), row, compared) or here[-1:]
     again = equal_to(row, here, compared, rule)
-    stands = compared.get(again.claim) if again else _known_change(row, was, copies, seen)
+    stands = (
+        compared.get(again.claim)
+        if again
+        else _known_change(row, was, compared, copies, seen=seen, rule=rule)
+    )
     if was and stands:
         return verdict("copy", replaces=replaced, match=stands)
     if was or (here and not covering):
@@ -254,35 +255,29 @@ def equal_to(
 def _known_change(
     row: ClaimRow,
     was: Sequence[Sighting],
+    compared: Mapping[int, Match],
     copies: Sequence[Match],
+    *,
     seen: Seen,
+    rule: Rule,
 ) -> Match | None:
     """What has the change of a known item already: row 2.
 
-    It came of what the identity was shown, and is not that itself: of two claims at one URL one may
-    have come of the other.
+    It is not what the identity was shown: of two claims at one URL one may have come of the other.
     """
     old, digests = {one.claim for one in was}, {one.digest for one in was}
     for match in copies:
         claim = match.row
         if claim.id in old or (claim.digest and claim.digest in digests):
             continue
-        if not old.isdisjoint(came_of(claim)) and (
-            seen.met(claim, row.identity) or seen.elsewhere(claim.id, row.identity)
-        ):
+        is_told = any(
+            one.claim in came_of(claim)
+            and tells_change(row, one, compared.get(one.content), match, rule)
+            for one in was
+        )
+        if is_told and (seen.met(claim, row.identity) or seen.elsewhere(claim.id, row.identity)):
             return match
     return None
-
-
-def came_of(claim: ClaimRow) -> list[int]:
-    """The numbers of the claims that one came of."""
-    numbers: list[int] = np.frombuffer(claim.came_of or b"", "<i8").tolist()
-    return numbers
-
-
-def packed_numbers(numbers: Iterable[int]) -> bytes:
-    """The numbers of claims that another one came of, as they are stored."""
-    return np.array([*dict.fromkeys(numbers)][:_MOST_CAME_OF], "<i8").tobytes()
 
 
 def _elsewhere(

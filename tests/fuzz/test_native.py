@@ -50,7 +50,7 @@ numbers = st.one_of(st.integers(0, 9), st.integers(), st.booleans(), st.none(), 
     st.sampled_from(
         [
             *("sketches", "minhash", "bands", "common", "compare", "changes"),
-            *("tokens", "page", "body", "elements", "leaves"),
+            *("tokens", "page", "elements", "leaves"),
         ]
     ),
     st.lists(

@@ -236,6 +236,36 @@ two/b T' title:Isle, a T' title:Ferry, a/print T' title:Ferry
     changed two/b, copy a a/print
     missing 0
 
+# A story and its copy on another site are corrected in two ways
+two/b T title:Isle, a T title:Ferry
+    new two/b, copy a
+two/b T+ title:Isle, a T' title:Ferry
+    pass: changed two/b, changed/left a
+    drop: changed two/b a
+    told changed two/b, changed a
+    missing 0
+two/b T+ title:Isle, a T' title:Ferry
+    pass: unchanged two/b, unchanged/left a
+    drop: unchanged two/b a
+
+# A copy gets a new heading only, and the story a correction
+two/b T title:Isle, a T title:Ferry
+    new two/b, copy a
+two/b T title:Island, a T' title:Ferry
+    pass: changed two/b, changed/left a
+    drop: changed two/b a
+    told changed two/b, changed a
+
+# A copy shows a notice for a visit, and the story is corrected when it is back
+a T, two/b T
+    new a, copy two/b
+a T, two/b N
+    unchanged a, changed two/b
+two/b T, a T'
+    pass: changed two/b, changed/left a
+    drop: changed two/b a
+    told changed two/b, changed a
+
 # A correction is met at a new URL first
 a T, b U
 a?ref=5 T', a T', b U

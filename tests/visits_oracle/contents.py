@@ -89,6 +89,17 @@ def covers(stored: Item, item: Item) -> bool:
     return shown <= known and are_near(one.text, other.text)
 
 
+def tells_change(stored: Item, was: Item, item: Item) -> bool:
+    """Whether something stored has all that has changed of an item since it was shown."""
+    contents = [one.content for one in (was, stored, item)]
+    then, known, now = (dict(_facts(one, NOISE)) for one in contents)
+    if any(now.get(name) not in (then.get(name), known.get(name)) for name in {*then, *now}):
+        return False
+    _, corrected, sentences, _ = zip(*(_parts(one.text) for one in contents), strict=True)
+    words = zip_longest(*corrected, fillvalue=0)
+    return all(new in others for *others, new in (*words, sentences))
+
+
 def are_near(one: str, other: str) -> bool:
     """Whether two texts share nine tenths of their pairs of words, and no passage is replaced."""
     base, corrected, sentences, passages = _parts(one)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from visits_oracle.contents import covers, equal, likeness
+from visits_oracle.contents import covers, equal, likeness, tells_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -221,20 +221,19 @@ class Oracle:
         return self._elsewhere(run, item)
 
     def _told_already(self, run: Run, item: Item, was: Sequence[Sighting]) -> Stored | None:
-        """The content that tells the change of a known item already: row 2.
-
-        It came of what the identity was shown, and is not that itself: of two contents at one URL
-        one may have come of the other.
-        """
-        old = {one.content for one in was}
+        """The content that tells the change of a known item already, and is not what it was."""
         for one in self.here(run, item.identity):
             if one.equals(item):
                 return one.content
         others = self.others(run, item.identity)
         last = [one for one in others if not self.here(run, one.item.identity)]
         for one in (*self.met(run), *last):
-            is_old = one.content in old or any(one.equals(other.item) for other in was)
-            if not is_old and one.content.came_of() & old and one.covers(item):
+            if not one.covers(item) or any(
+                one.content is other.content or one.equals(other.item) for other in was
+            ):
+                continue
+            before = [then.item for then in was if then.content in one.content.came_of()]
+            if any(tells_change(one.content.item, then, item) for then in before):
                 return one.content
         return None
 

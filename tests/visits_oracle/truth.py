@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from visits_oracle.contents import covers, equal
+from visits_oracle.contents import covers, equal, tells_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -114,7 +114,12 @@ def _losses(outcome: Outcome, earlier: Sequence[Outcome]) -> Iterator[str]:
             if _have_equal(was, other.item)
         )
         if not any(
-            equal(item.content, one.item.content) or (visit >= first and not _have_equal(was, item))
+            equal(item.content, one.item.content)
+            or (
+                visit >= first
+                and not _have_equal(was, item)
+                and any(tells_change(item, old, one.item) for old in was)
+            )
             for item, visit in covering
         ):
             yield LOST_REVISION
