@@ -110,7 +110,7 @@ class Settings:
     group_field: ItemField | None = _item_field("SIMHASH_GROUP_FIELD")
     text_budget: int = _setting(4 << 30, checks.number(0, kind=int))
     expected_size: int = _setting(1_000_000, checks.number(1, 10**12, int))
-    expire: int | None = _setting(None, checks.number(0, kind=int))
+    expire: int | None = _setting(None, checks.number(1, kind=int))
     reset: bool = _setting(False, checks.flag)
     report: Path | None = _setting(None, checks.report_file)
 

@@ -140,6 +140,7 @@ def test_a_count_is_known_by_what_it_counts(language: str, word: str) -> None:
         ("rating", 4.6),
         ("rating", "10"),
         ("rating", "87%"),
+        ("评分", "4.1分 (7条评价)"),
         ("rating", "4.5 out of 5"),
         ("rating", "4,5 von 5 Sternen"),
         ("rating", "Rated 4.5/5 (123)"),
