@@ -12,7 +12,7 @@ from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 
-from scrapy_simhash.cli.arguments import add_shared, checked, positive
+from scrapy_simhash.cli.arguments import add_shared, checked, output_file, positive
 from scrapy_simhash.cli.printing import in_values, print_json
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
@@ -82,6 +82,7 @@ def _add_files(parser: ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
+        type=output_file,
         required=True,
         metavar="OUT",
         help="a new file, of the same format or JSON, CSV or Parquet, in UTF-8; - for standard "
@@ -115,7 +116,7 @@ def _add_files(parser: ArgumentParser) -> None:
             "write a table of duplicates and their originals, as .csv, .jsonl or .parquet",
         ),
     ):
-        parser.add_argument(option, type=Path, metavar="FILE", help=purpose)
+        parser.add_argument(option, type=output_file, metavar="FILE", help=purpose)
 
 
 def _add_compared(parser: ArgumentParser) -> None:
@@ -148,7 +149,7 @@ def run_dedupe(project: Project, options: Namespace) -> int:
         if "-" in (*options.input, *options.against):
             with open_new(spooled) as stream:
                 copyfileobj(sys.stdin.buffer, stream)
-        is_piped = options.output == "-"
+        is_piped = options.output == Path("-")
         kept = Path(folder, f"standard-output.{options.format}") if is_piped else options.output
         reference, sources = (
             [
@@ -158,7 +159,7 @@ def run_dedupe(project: Project, options: Namespace) -> int:
             ]
             for given in (options.against, options.input)
         )
-        targets = Targets(Path(kept), options.dropped, options.groups, options.rejects)
+        targets = Targets(kept, options.dropped, options.groups, options.rejects)
         _check_files(sources, reference, targets)
         for note in (note for source in (*reference, *sources) for note in source.notes):
             _tell(note)

@@ -60,7 +60,11 @@ def test_keys_that_do_not_serve_the_distance_are_the_users_trouble(call, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "command", [["report", "-o"], ["restore", "-o"], ["patterns", "--rules"], ["try", "a", "-o"]]
+    "command",
+    [
+        *(["report", "-o"], ["restore", "-o"], ["patterns", "--rules"], ["try", "a", "-o"]),
+        *(["dedupe", "in.csv", "-o"], ["dedupe", "in.csv", "-o", "-", "--groups"]),
+    ],
 )
 def test_a_path_that_can_not_be_a_file_is_named(call, tmp_path, command) -> None:
     for path, said in (
