@@ -153,6 +153,7 @@ _store = (
         **dict.fromkeys((*_SHOWN, "distance", "similarity")),
     )
 )
+_note = sa.update(schema.sightings).where(_here, is_in(_row.id, "numbers")).values(action=RESTORED)
 # What its URL has shown since, where that is the same.
 _later = (
     sa.update(schema.sightings)
@@ -176,8 +177,8 @@ def store_restored(
     of them, too, if their own texts are kept and the `scheme` of the namespace is given, whose
     fingerprints have `bits` bits.
 
-    Items of a crawl that has died since, and copies that equal an original whose claim was
-    released, are skipped.
+    Items of a crawl that has died since are skipped. Those that equal an original whose claim is
+    gone are noted as restored, and that is all.
     """
 
     def store(part: Sequence[int], connection: sa.Connection) -> None:
@@ -193,6 +194,8 @@ def store_restored(
                 {one.id: one.text for one in stored if one.text and one.place != one.id}
             )
             connection.execute(_store, {**here, "numbers": [*claims]})
+            left = [row.id for row in rows if row.id not in claims]
+            connection.execute(_note, {**here, "numbers": left})
             for row in stored:
                 of_url = {"of": row.identity, "stood": row.claim, "number": row.id, "own": row.own}
                 connection.execute(_later, {**here, **of_url})

@@ -125,6 +125,16 @@ def test_what_an_item_was_a_copy_of_is_named_though_it_is_gone(call, database):
     assert json.loads(out.splitlines()[0])["original"] == "http://a.test/1"
 
 
+def test_an_item_whose_original_is_gone_is_restored_once(call, tmp_path):
+    path = tmp_path / "seen.db"
+    drop(path, 1, 1, 2)
+    change(path, "DELETE FROM simhash_claims")
+    change(path, "DELETE FROM simhash_texts")
+    change(path, "UPDATE simhash_sightings SET digest = NULL")
+    written = [call("restore", "--database", path)[1].count("\n") for _ in range(2)]
+    assert written == [2, 0]
+
+
 def test_what_was_only_reported_is_not_restored(call, tmp_path):
     """Nor is it an orphan if its original was not stored after all."""
     path = tmp_path / "seen.db"
