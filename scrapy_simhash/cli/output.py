@@ -50,13 +50,13 @@ _LAST_WORD = re.compile(r"(?<=\s)\S{1,30}$")
 # Columns of a difference that are shown.
 _LONGEST_DIFFERENCE = 10_000
 
-# Values of a line.
+# The maximum number of values in a line.
 _VALUES = 3
 
-# Keys that people do not know: digests of items, fingerprints of requests.
+# Keys that mean nothing to people: digests of items, fingerprints of requests.
 _NO_NAME = re.compile(rf"{UNIDENTIFIED}|[0-9a-f]{{32,}}$")
 
-# Decisions that are put in groups at once.
+# The number of decisions that are grouped at once.
 _PART = 10_000
 
 

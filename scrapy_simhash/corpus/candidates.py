@@ -80,7 +80,7 @@ def _grouped(
     packed = keys.view(np.uint32).astype(np.uint64) << _HALF | places.astype(np.uint64)
     packed.sort()
     in_order, ordered = _low(packed), packed >> _HALF
-    # Where the key is another one than that before it, as is the first one.
+    # The places of keys that differ from the key before them, and of the first key.
     starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
     sizes = np.diff(starts, append=len(packed))
     are_few = np.repeat(sizes <= FEW, sizes)

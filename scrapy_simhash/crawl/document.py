@@ -45,7 +45,7 @@ Reason = Literal[NoText, "disabled", "error_page", "too_short", "unreadable"]
 _SHELL_FEATURES = 32
 _SHELL_RATIO = 500
 
-# Items of a host that are looked at behind a loose cut: the next ones, and then one of so many.
+# After an item that is a loose cut, the next items of its host are examined, then one of so many.
 _FIRST_PAGES = 16
 _EACH_PAGE = 8
 _REMEMBERED_HOSTS = 1024
@@ -73,7 +73,7 @@ class DocumentMaker:
     stats: CrawlStats
     ask_secret: Callable[[], bytes]
     _since: float = field(default_factory=time.time)
-    # Of each host: items with a text of their own since the last one that was a loose cut.
+    # By host, the number of items since the last loose cut.
     _uncut: Counter[str] = field(default_factory=Counter)
 
     @cached_property

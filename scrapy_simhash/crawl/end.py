@@ -47,7 +47,7 @@ _GONE_STATUSES = (404, 410)
 # Requests that deltafetch has skipped, as an earlier crawl has made them.
 _SKIPPED_REQUESTS = "deltafetch/skipped"
 
-# What is told of budgets that are used up, by the stat that counts it.
+# Warnings of exhausted budgets, by the stats that count what was deleted or not dropped.
 _LACKS_OF_ROOM = {
     "index/texts_pushed_out": "Texts deleted, as SIMHASH_TEXT_BUDGET is used up: %d. Copies of "
     "their items are found only if they are equal",

@@ -34,7 +34,7 @@ class FeedCheck:
     is_stored_elsewhere: bool = True
     _exporter: FeedExporter | None = None
     _is_disabled: bool = False
-    # The items seen to be written, and those in complete files.
+    # The number of items that the feeds have written, and of those in complete files.
     _written: int = 0
     _stored: int = 0
     # Whether this version of Scrapy tells what its feeds write.

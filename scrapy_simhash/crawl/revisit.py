@@ -92,7 +92,7 @@ class Revisits:
     mode: Revisit
     _file: PageFile | None = None
     _downloads: WeakKeyDictionary[Request, _Download] = field(default_factory=WeakKeyDictionary)
-    # It writes, as the event loop must not wait for a disk.
+    # Writes pages: the event loop must not wait for a disk.
     _thread: ThreadPoolExecutor = field(default_factory=partial(ThreadPoolExecutor, 1))
     _room: Semaphore = field(default_factory=partial(Semaphore, _MOST_WAITING))
 
@@ -113,7 +113,7 @@ class Revisits:
         if (cached := self._file.find(key)) is None:
             return None
         headers = Headers(headers_raw_to_dict(cached.headers) or {})
-        # It may vary, such as one in a different language.
+        # The server may answer these headers with a different page, for instance in a language.
         if cached.vary != _vary(request, headers):
             return None
         download.cached, download.headers = cached, headers

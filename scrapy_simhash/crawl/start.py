@@ -38,8 +38,8 @@ from scrapy_simhash.visible import plural
 
 logger = logging.getLogger(__name__)
 
-# Of Python's garbage collector. By default it looks at new objects after 700, most of which are in
-# use until their page has its verdict. Full collections are as frequent as before.
+# The thresholds of Python's garbage collector. By default it examines every 700 new objects, though
+# most are in use until their page has its verdict. Full collections are as frequent as before.
 _THRESHOLDS = (5000, 5, 2)
 
 _ACTIONS = {
@@ -95,7 +95,7 @@ def _arguments_of(crawler: Crawler) -> str:
         "limits": [crawler.settings.getint(name) for name in ("DEPTH_LIMIT", "URLLENGTH_LIMIT")],
         "language": str(headers.get("Accept-Language")),
     }
-    # Of what JSON has not, the text may differ from process to process.
+    # The text of any other object may differ between processes, so only its type counts.
     text = json.dumps(follows, skipkeys=True, default=lambda value: type(value).__name__)
     return blake2b(text.encode(), digest_size=16).hexdigest()
 

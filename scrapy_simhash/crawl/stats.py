@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 #: succeed and the next one fail.
 _QUIET_SECONDS = 60.0
 
-# The counters whose last part crawled content chooses; so many have names of their own.
+# The prefix of stats whose names end in a field of crawled items, and the maximum number of these.
 _CHOSEN = "kept/other_facts/"
 _MOST_NAMES = 100
 

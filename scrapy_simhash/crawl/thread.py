@@ -165,7 +165,7 @@ class DatabaseThread:
     ) -> None:
         self._connect, self._answered = connect, answered
         self._jobs = deque[Job]()
-        # Whether somebody waits for one of them, and whether they fill a transaction.
+        # Set when a caller waits for the answer to a job, and when the jobs fill a transaction.
         self._is_asked, self._is_full = threading.Event(), threading.Event()
         self._last_turn = float("-inf")
         self._database: CrawlDatabase | None = None
@@ -202,7 +202,7 @@ class DatabaseThread:
     def _run(self, call: Callable[..., object]) -> None:
         while not self._is_over:
             is_asked = self._gather()
-            # Those who wait for a database that is away are told first.
+            # While the database is unavailable, callers get their error before it is probed.
             if self.error is None or not is_asked:
                 self._look_after(self._beat)
             for jobs in self._take():
@@ -329,7 +329,7 @@ class DatabaseThread:
         if self._database is None:
             return None
         try:
-            # Then outcomes could not be written.
+            # If it is set, outcomes could not be written.
             if self.error is not None:
                 raise self.error
             return self._open().close_run(**given)
@@ -338,7 +338,7 @@ class DatabaseThread:
 
 
 def _kind(job: Job) -> tuple[bool, str]:
-    """Jobs with the same one may share a transaction."""
+    """What jobs of one transaction have in common."""
     return job.method == "call", job.namespace
 
 

@@ -68,7 +68,7 @@ class Page:
     compare: Compare | None = None  # overrides SIMHASH_COMPARE
     is_left_alone: bool = False  # the request disables the check
     items: int = 0
-    #: Whether its first item has its URL as its own, unlike the second one.
+    #: Whether the first item has the URL of the page, and the second item has a different one.
     has_own_item: bool = False
     #: The page as SIMHASH_REVISIT caches it; the run that downloaded it, if this one has not; and
     #: whether an item of it is new or has changed.
@@ -365,7 +365,7 @@ def _attributes(item: Any) -> list[tuple[str, Any]]:
 
 
 def _are_equal(item: Any, copied: Any) -> bool:
-    """Whether an item holds what its copy holds: most of it are the same objects."""
+    """Whether an item has the values of its copy, which has mostly the same objects."""
     if item is copied:
         return True
     try:

@@ -46,7 +46,7 @@ class Worker:
     def __init__(self, connect: Callable[[Liveness], CrawlDatabase], timeout: float) -> None:
         self.thread = DatabaseThread(connect, self._answered)
         self._timeout = timeout
-        #: What somebody waits for, and since when somebody does.
+        #: The answers that callers wait for, and since when there is such an answer.
         self._asked = set[Future[Any]]()
         self._since = float("-inf")
         #: When the database was last found to hang.

@@ -55,7 +55,7 @@ _READ_ONLY = frozenset({"25006", 1047, 1290, 1836})
 # The last three are its time limits: idle in a transaction, for a transaction, idle at all.
 _ENDED = frozenset({"57P01", "57P02", "57P03", "25P03", "25P04", "57P05"})
 
-# There is such a table.
+# The table exists already.
 _EXISTS = frozenset({"42P07", 1050})
 
 # Unknown user, unknown database, no schema to create tables in, permission denied; of SQLite:

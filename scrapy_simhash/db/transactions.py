@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 # How many times the timeout a transaction is tried again while other writers get through.
 _BUSY_TIMEOUTS = 10
-# What they change: they lock namespaces, or one another when they open runs.
+# Other writers change these: they lock a namespace, or open a run.
 _progress = select(
     select(func.sum(schema.namespaces.c.counter)).scalar_subquery(),
     select(func.max(schema.runs.c.id)).scalar_subquery(),

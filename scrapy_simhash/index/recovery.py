@@ -42,7 +42,7 @@ _is_of_run = _claim.run == _run.id + literal_column("0")
 _is_invalidated = and_(_is_of_run, _claim.state < _run.invalidated)
 _has_died = _run.invalidated > Invalidated.NONE
 _invalidated = select(_claim.namespace, _claim.id).where(_has_died, _is_invalidated).limit(_STEP)
-# Of runs of which nothing is left.
+# Ends the recovery of dead runs that have no invalidated claims any more.
 _finish = (
     update(schema.runs)
     .where(_has_died, ~exists().where(_is_invalidated))

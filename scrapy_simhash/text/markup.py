@@ -48,11 +48,6 @@ META = {
     **dict.fromkeys(("product:retailer_item_id", "product:retailer_part_no"), "page:sku"),
     "book:isbn": "page:isbn",
 }
-#: The names of all facts of a page.
-PAGE_FACTS = (
-    *("page:title", "page:heading", "page:time"),
-    *dict.fromkeys([*PROPERTIES.values(), *META.values()]),
-)
 _NAMES = b"".join(name.encode() + b"\0" for name in META)
 
 # Between the parts of a title.
