@@ -112,9 +112,9 @@ class Run:
         self.was_killed = True
         kill(self.process)
         if job := json.loads(self.plan.read_text("utf-8"))["settings"].get("JOBDIR"):
-            # Killed while it deletes an empty queue, Scrapy leaves a part of it, and a crawl that
-            # is resumed waits for a request in it for ever.
-            shutil.rmtree(Path(job) / "requests.queue", ignore_errors=True)
+            # Scrapy leaves a part of a queue that it was deleting, and a resumed crawl waits for a
+            # request in it for ever. Old versions also leave what was queued as seen already.
+            shutil.rmtree(job, ignore_errors=True)
 
     def wait_for(self, words: str) -> bool:
         """Wait for words in the log; returns False if the crawl ends without them."""
