@@ -20,7 +20,6 @@ from scrapy_simhash.crawl.deduplicator import Deduplicator
 from scrapy_simhash.crawl.feeds import feeds_are_disabled
 from scrapy_simhash.crawl.revisit import Revisits
 from scrapy_simhash.crawl.scrapy_internals import watch_closing, watch_items
-from scrapy_simhash.crawl.start import settings_of
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.visible import plural
 
@@ -166,12 +165,6 @@ class SimhashLogStats(LogStats):
     """Logs the verdicts every LOGSTATS_INTERVAL, as Scrapy's LogStats logs pages and items."""
 
     _before = (0, 0)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy."""
-        settings_of(crawler)
-        return super().from_crawler(crawler)
 
     def log(self, spider: Spider) -> None:
         """Called every interval; the first line comes with the first verdict."""

@@ -210,10 +210,9 @@ class Deduplicator:
     @classmethod
     def of(cls, crawler: Crawler) -> Deduplicator:
         """The one of this crawler, created by the first call; raises as :func:`settings_of`."""
-        settings = settings_of(crawler)
         deduplicator = cls._of.get(id(crawler))
         if deduplicator is None:
-            deduplicator = cls._of[id(crawler)] = cls(crawler, settings)
+            deduplicator = cls._of[id(crawler)] = cls(crawler, settings_of(crawler))
         return deduplicator
 
     async def process(self, item: Any) -> Any:

@@ -46,10 +46,6 @@ class Fields:
         """The names for all classes."""
         return [one for _, names in self._of_class for one in names]
 
-    def has(self, name: str) -> bool:
-        """Whether it names a field, or a part of it, for any class."""
-        return any(one.partition(".")[0] == name for one in self.names)
-
     def of(self, item: Any) -> Sequence[str]:
         """The fields of this item; none if its class is not named."""
         return next((names for kind, names in self._of_class if isinstance(item, kind)), ())
@@ -149,10 +145,6 @@ class ItemField:
         self._warned: set[type] = set()
         # The last values, by their ids.
         self._written: dict[int, Any] = {}
-
-    def has(self, name: str) -> bool:
-        """Whether it is this field."""
-        return self.name == name
 
     def is_free(self, item: Any) -> bool:
         """Whether the item has no value of its own in the field."""

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
-from weakref import WeakKeyDictionary
 
 from scrapy_simhash.crawl import checks
 from scrapy_simhash.crawl.checks import Compare, Revisit
@@ -27,7 +26,6 @@ from scrapy_simhash.visible import shortened
 # Commands that need neither a crawl nor a database import neither: both take long.
 if TYPE_CHECKING:
     from scrapy import Spider
-    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
     from sqlalchemy.engine import URL
 
@@ -71,8 +69,6 @@ def _item_field(setting: str) -> Any:
 class Settings:
     """The settings of a crawl, checked. The fields are named after the settings."""
 
-    _of: ClassVar[WeakKeyDictionary[Crawler, Settings]] = WeakKeyDictionary()
-
     enabled: bool = _setting(True, checks.flag)
     database_url: URL | None = _setting(None, _checked_url, is_secret=True)
     engine_options: Mapping[str, Any] = _setting({}, checks.mapping, is_secret=True)
@@ -113,13 +109,6 @@ class Settings:
     expire: int | None = _setting(None, checks.number(1, kind=int))
     reset: bool = _setting(False, checks.flag)
     report: Path | None = _setting(None, checks.report_file)
-
-    @classmethod
-    def of(cls, crawler: Crawler) -> Settings:
-        """The settings of this crawl, read once."""
-        if crawler not in cls._of:
-            cls._of[crawler] = cls.read(crawler.settings)
-        return cls._of[crawler]
 
     @classmethod
     def read(cls, settings: BaseSettings) -> Settings:
@@ -297,7 +286,6 @@ def _together(values: dict[str, Any]) -> dict[str, Any]:
         blamed, given = f"{blamed} with SIMHASH_SCHEME_OPTIONS", (name, options)
     with _blamed_on(blamed, given):
         scheme = values["scheme"] = load_scheme(name, options)
-    _check_written(values)
     values["max_text"] = longest_text(scheme, values["max_text"])
     limits = scheme, values["similarity"], values["distance"]
     with _blamed_on("SIMHASH_DISTANCE", values["distance"]):
@@ -305,21 +293,6 @@ def _together(values: dict[str, Any]) -> dict[str, Any]:
     with _blamed_on("SIMHASH_CANDIDATES", values["candidates"]):
         choose_keys(*limits, values["candidates"])
     return values
-
-
-def _check_written(values: Mapping[str, Any]) -> None:
-    """Check that no other setting names a field that is written."""
-    written = ("change_field", "group_field")
-    named = {one: values[one] for one in (*written, "fields", "ignore_fields", "key")}
-    named = {setting: fields for setting, fields in named.items() if fields is not None}
-    for setting in written:
-        if (one := named.pop(setting, None)) is None:
-            continue
-        with _blamed_on(f"SIMHASH_{setting.upper()}", one.name):
-            for other, fields in named.items():
-                if fields.has(one.name):
-                    allowed = f"must be a field that SIMHASH_{other.upper()} does not name"
-                    raise ValueError(f"{allowed}, as it is written into items and never compared")
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def settings_of(crawler: Crawler) -> Settings:
     if not is_crawl(crawler):
         raise NotConfigured
     try:
-        settings = Settings.of(crawler)
+        settings = Settings.read(crawler.settings)
     except SettingError:
         # Each component calls this; connecting a handler twice is the same as once.
         crawler.signals.connect(_refuse_settings, signals.spider_opened)
@@ -175,7 +175,7 @@ def _collect_less_garbage() -> None:
 def _refuse_settings(spider: Spider) -> None:
     """Handle spider_opened where a setting is wrong."""
     try:
-        Settings.of(spider.crawler)
+        Settings.read(spider.crawler.settings)
     except SettingError as error:
         _refuse(spider.crawler, "simhash_misconfigured", error)
 

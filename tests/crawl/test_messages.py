@@ -41,19 +41,3 @@ def test_settings_of_others_are_no_business_of_ours():
     others = ["MINHASH_SCHEME", "MINHASH_ENABLED", "MY_SIMHASH_KEY", "SIMASH_COLOUR", "SIM", "KEY"]
     names = {f"{start}{name[8:]}" for name in DEFAULTS for start in ("MINHASH_", "PHASH_", "")}
     Settings.read(ScrapySettings(dict.fromkeys([*others, *names])))
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"SIMHASH_FIELDS": ["title", "status.code"]},
-        {"SIMHASH_IGNORE_FIELDS": {"builtins.dict": ["status"]}},
-        {"SIMHASH_KEY": "status"},
-        {"SIMHASH_GROUP_FIELD": "status"},
-    ],
-)
-def test_a_field_that_is_written_is_named_by_no_other_setting(other):
-    words = message_for({"SIMHASH_CHANGE_FIELD": "status", **other})
-    assert words.startswith("SIMHASH_CHANGE_FIELD = 'status': must be a field that ")
-    assert next(iter(other)) in words
-    Settings.read(ScrapySettings({"SIMHASH_CHANGE_FIELD": "change", **other}))
