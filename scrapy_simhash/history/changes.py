@@ -23,9 +23,6 @@ from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.item.keys import item_url
 from scrapy_simhash.text.packed import unpack_bytes
 
-# Rows read at once.
-_PAGE = 1000
-
 _row, _run = schema.sightings.c, schema.runs.c
 _is_dead = is_dead(schema.runs)
 
@@ -45,7 +42,7 @@ def read_changes(
     """
     told = set[tuple[int, int, str]]()
     query = _query(namespace, selection, statuses).where(*conditions)
-    for rows in sql.read_in_pages(namespace, query, _row.id, _PAGE):
+    for rows in sql.read_in_pages(namespace, query, _row.id):
         former, gone = _former(namespace, rows), _gone(namespace, rows)
         known = _known(namespace, rows)
         found = []

@@ -37,12 +37,8 @@ from scrapy_simhash.text.packed import unpack_text
 
 # Records whose texts are read at once.
 _PART = 200
-# Rows that are read at once.
-_ROWS = 2000
 # Items read at once: each may be large.
 _ITEMS_AT_ONCE = 100
-# Rows without their items read at once.
-_ROWS_AT_ONCE = 10_000
 
 
 def _short(text: ColumnElement[str]) -> ColumnElement[str]:
@@ -122,7 +118,7 @@ def read_decisions(
     """What was dropped, or kept although it is similar, in its order."""
     query, number = _of_kind(namespace, kept=kept)
     query = query.where(*selection.conditions(number.table))
-    for row in chain.from_iterable(sql.read_in_pages(namespace, query, number, _ROWS)):
+    for row in chain.from_iterable(sql.read_in_pages(namespace, query, number)):
         record = _record(namespace, row)
         if selection.has(record.url):
             yield record
@@ -209,7 +205,7 @@ def choose_drops(
     if orphans:
         query = query.where(or_(is_orphan(), was_restored))
     found, newest = list[tuple[Row[Any], tuple[bool, int]]](), dict[int, tuple[bool, int]]()
-    for rows in sql.read_in_pages(namespace, query, row.id, _ROWS_AT_ONCE):
+    for rows in sql.read_in_pages(namespace, query, row.id):
         for one in rows:
             if not selection.has(item_url(one.key, one.url)):
                 continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
@@ -21,8 +20,6 @@ from scrapy_simhash.item.urls import UrlParts
 # Characters with a meaning of their own in the URL patterns of rules.
 _SPECIAL = frozenset("|?#")
 
-# Rows read at once.
-_PAGE = 10_000
 # What is read, the newest first. A hostile site can make each URL have 17 parts of some 300 bytes.
 _MOST_SIGHTINGS = 50_000
 
@@ -65,8 +62,7 @@ def read_patterns(namespace: NamespaceRow, selection: Selection) -> list[Pattern
         *(row.namespace == namespace.id, *selection.conditions(schema.sightings), ~is_orphan()),
         row.status.not_in((*ABSENT, RELEASED)),
     )
-    pages = sql.read_in_pages(namespace, query, row.id, _PAGE, newest_first=True)
-    for one in islice(chain.from_iterable(pages), _MOST_SIGHTINGS):
+    for one in namespace.read(query.order_by(row.id.desc()).limit(_MOST_SIGHTINGS)):
         address = UrlParts.of(one.url) if selection.has(one.url) else None
         if address is None:
             continue

@@ -43,6 +43,8 @@ class NamespaceRow(NamedTuple):
 LONGEST_URL = 2000
 # Characters of the numbers of runs.
 _LONGEST = 60
+# Rows read at once.
+_PAGE = 2000
 
 #: The actions of sightings that leave nothing out.
 NO_DROPS = ("", RESTORED)
@@ -95,19 +97,13 @@ def read(database: Database, query: Select[Any], **numbers: Iterable[int]) -> Se
 
 
 def read_in_pages(
-    namespace: NamespaceRow,
-    query: Select[Any],
-    number: ColumnElement[int],
-    size: int,
-    *,
-    newest_first: bool = False,
+    namespace: NamespaceRow, query: Select[Any], number: ColumnElement[int]
 ) -> Iterator[Sequence[Any]]:
     """The rows of a query in the order of their numbers, a page at a time."""
-    page = query = query.order_by(number.desc() if newest_first else number).limit(size)
+    page = query = query.order_by(number).limit(_PAGE)
     while rows := namespace.read(page):
         yield rows
-        last = rows[-1].id
-        page = query.where(number < last if newest_first else number > last)
+        page = query.where(number > rows[-1].id)
 
 
 class Selection(NamedTuple):
