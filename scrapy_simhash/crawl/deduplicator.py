@@ -11,7 +11,7 @@ import logging
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from weakref import WeakValueDictionary
 
 from scrapy import signals
@@ -73,7 +73,7 @@ class Claims:
         namespace = tracked.page.namespace
         asked_again: int | None = None
         while True:
-            verdict = await self.worker.claim(namespace, document)
+            verdict = cast("Verdict", await self.worker.claim(namespace, document))
             self.errors.note_answer()
             if verdict.claim is not None:
                 self._open[namespace, verdict.claim.id] = tracked
@@ -295,11 +295,12 @@ class Deduplicator:
 
         With "pass" it is stored, and has to be compared with what this visit has met.
         """
-        if page.read_in is None or self.settings.known != "drop":
+        downloaded_in = page.cached.run if page.cached is not None else 0
+        if downloaded_in in {0, self._worker.thread.run} or self.settings.known != "drop":
             return None
-        document.downloaded_in = page.read_in
+        document.downloaded_in = downloaded_in
         with counted_as_load(self._crawler):
-            met = await self._worker.meet(page.namespace, document)
+            met = await self._worker.claim(page.namespace, document)
         document.downloaded_in = 0
         if met is not None and page.has_one_item:
             release_tree(page.response)

@@ -33,7 +33,6 @@ from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.db.pages import PageFile, StoredPage
-from scrapy_simhash.index.verdict import random_number
 
 #: The first and the longest freshness lifetime of "adaptive", in seconds.
 _FIRST_INTERVAL = 3600
@@ -68,9 +67,8 @@ _MOST_WAITING = 256
 class _Download:
     """A request until its callback starts.
 
-    `cached` is its entry, and `headers` are those of that; `validators` are the headers that were
-    added to the request, `page` is the entry that will be cached, and `encoding` is its
-    `Content-Encoding`.
+    `cached` is its entry; `validators` are the headers that were added to the request; `page` is
+    the entry that will be cached, and `headers` are those that came with its body.
     """
 
     key: bytes
@@ -78,7 +76,6 @@ class _Download:
     headers: Headers = field(default_factory=Headers)
     validators: Mapping[str, bytes] = field(default_factory=dict)
     page: StoredPage | None = None
-    encoding: bytes = b""
 
 
 @dataclass(eq=False)
@@ -147,7 +144,7 @@ class Revisits:
             )
             return self._cached_response("not_modified", request, headers, cached.body)
         if _should_cache(response, self.mode):
-            download.encoding = response.headers.get("Content-Encoding") or b""
+            download.headers = response.headers.copy()  # those of the encoding are removed
             download.page = StoredPage(
                 key=download.key,
                 url=response.url,
@@ -156,7 +153,6 @@ class Revisits:
                 checks=0 if cached else -(download.key[0] % (_TRUSTED + 1)),
                 never_fresh=False,
                 run=self.worker.thread.run or 0,
-                download=random_number(),
                 vary=_vary(request, response.headers),
                 cookies=_cookies(request),
                 headers=_packed(response.headers),
@@ -214,10 +210,10 @@ class Revisits:
         if download is None:
             return
         if "cached" in response.flags and (cached := download.cached):
-            page.read_in = cached.run
             page.cached = download.page or cached._replace(body=b"")
-        elif (stored := download.page) and is_whole(stored.body, download.encoding, response.body):
-            page.cached = stored
+        elif stored := download.page:
+            encoding = download.headers.get("Content-Encoding") or b""
+            page.cached = stored if is_whole(stored.body, encoding, response.body) else None
 
     def end(self, page: Page, *, has_links: bool) -> None:
         """Note that a callback has ended well, and whether it has yielded requests.

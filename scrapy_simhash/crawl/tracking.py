@@ -70,10 +70,8 @@ class Page:
     items: int = 0
     #: Whether the first item has the URL of the page, and the second item has a different one.
     has_own_item: bool = False
-    #: The page as SIMHASH_REVISIT caches it; the run that downloaded it, if this one has not; and
-    #: whether an item of it is new or has changed.
+    #: The page as SIMHASH_REVISIT caches it, and whether an item of it is new or has changed.
     cached: StoredPage | None = None
-    read_in: int | None = None
     has_changed: bool = False
     #: Turns of the event loop since its last output.
     idle: int = 0

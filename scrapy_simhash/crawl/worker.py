@@ -63,12 +63,11 @@ class Worker:
             raise self.refusal or IndexUnavailable("it has not been opened yet")
         return self.thread.secret
 
-    async def claim(self, namespace: str, document: Document) -> Verdict:
-        """The verdict on a document. After an error, a claim that comes later is released."""
-        return cast("Verdict", await self._ask(Job("claims", namespace, document)))
+    async def claim(self, namespace: str, document: Document) -> Verdict | None:
+        """The verdict on a document. After an error, a claim that comes later is released.
 
-    async def meet(self, namespace: str, document: Document) -> Verdict | None:
-        """The same of a page that was not modified; None if it has to be compared with its text."""
+        None on one of a page that was not modified, if it has to be compared with its text.
+        """
         return cast("Verdict | None", await self._ask(Job("claims", namespace, document)))
 
     async def leave_out(self, namespace: str, item: LeftOut) -> None:

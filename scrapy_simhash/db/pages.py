@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # The version of the table: a file of another one is emptied.
-_VERSION = 1
+_VERSION = 2
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS pages (
@@ -34,7 +34,6 @@ CREATE TABLE IF NOT EXISTS pages (
     checks INTEGER NOT NULL,
     never_fresh INTEGER NOT NULL,
     run INTEGER NOT NULL,
-    download INTEGER NOT NULL,
     vary BLOB NOT NULL,
     cookies BLOB NOT NULL,
     size INTEGER NOT NULL,
@@ -65,7 +64,6 @@ class StoredPage(NamedTuple):
         checks: how many times its server has called it unmodified.
         never_fresh: whether it is always requested: a callback of it yielded requests, or nothing.
         run: the number of the run that downloaded it.
-        download: a random number of that download.
         vary: a hash of the headers of its request that its ``Vary`` names.
         cookies: a hash of the cookies with which it was requested last, empty without any.
         headers: the headers of the response, as HTTP writes them.
@@ -79,7 +77,6 @@ class StoredPage(NamedTuple):
     checks: int
     never_fresh: bool
     run: int
-    download: int
     vary: bytes
     cookies: bytes
     headers: bytes
@@ -143,8 +140,8 @@ class PageFile:
             # Unless it was downloaded once more meanwhile.
             connection.execute(
                 "UPDATE pages SET checked = ?, interval = ?, checks = ?, cookies = ?, headers = ?, "
-                "never_fresh = max(never_fresh, ?) WHERE key = ? AND download = ?",
-                (*checked, page.never_fresh, page.key, page.download),
+                "never_fresh = max(never_fresh, ?) WHERE key = ? AND run = ?",
+                (*checked, page.never_fresh, page.key, page.run),
             )
             return
         query = "SELECT coalesce(max(never_fresh), 0) FROM pages WHERE key = ?"
@@ -159,7 +156,7 @@ class PageFile:
                 return
         self._size += size
         connection.execute(
-            f"INSERT INTO pages ({_COLUMNS}, size) VALUES ({', '.join('?' * 13)})",  # noqa: S608
+            f"INSERT INTO pages ({_COLUMNS}, size) VALUES ({', '.join('?' * 12)})",  # noqa: S608
             (*page, size),
         )
 
@@ -250,7 +247,7 @@ def _open(path: Path) -> sqlite3.Connection:
 def _checked(found: tuple[object, ...]) -> StoredPage:
     """A row of the file, in which anybody may have written; ValueError if it is damaged."""
     *values, size = found
-    kinds = bytes, str, float, int, int, int, int, int, bytes, bytes, bytes, bytes
+    kinds = bytes, str, float, int, int, int, int, bytes, bytes, bytes, bytes
     if not all(map(isinstance, values, kinds)):
         raise ValueError(f"{shortened(str(values[1]))}: a value is of a wrong type")
     page = StoredPage._make(values)

@@ -385,13 +385,13 @@ async def test_only_the_owner_may_read_the_file(site, conditional, tmp_path):
 
 def stored(number, size, checked=0.0):
     key, url = bytes([number] * 16), f"http://x/{number}"
-    return StoredPage(key, url, checked, 1, 0, False, 1, 1, b"", b"", b"", b"x" * size)
+    return StoredPage(key, url, checked, 1, 0, False, 1, b"", b"", b"", b"x" * size)
 
 
 def test_what_is_told_of_a_page_that_was_downloaded_meanwhile_is_ignored(tmp_path):
     file = PageFile(tmp_path / "pages.db", 1000)
-    file.write(stored(1, 5)._replace(download=7, headers=b"ETag: new"))
-    file.write(stored(1, 0)._replace(download=6, headers=b"ETag: old"))
+    file.write(stored(1, 5)._replace(run=7, headers=b"ETag: new"))
+    file.write(stored(1, 0)._replace(run=6, headers=b"ETag: old"))
     assert file.find(bytes([1] * 16)).headers == b"ETag: new"
     file.close()
 
