@@ -200,6 +200,14 @@ ON_ONE_SITE = {
         page("<table><tr><th>Location<td>Oakland</table>", thing(title="Driver", text=TEXT)),
         page("<table><tr><th>Location<td>Fresno</table>", thing(title="Driver", text=TEXT)),
     ),
+    "A copy whose item has a line with another day ago and another number of views": one_site(
+        STORY | {"meta": "News desk, 3 hours ago | 117 views"},
+        STORY | {"meta": "News desk, 2 days ago | 204 views"},
+    ),
+    "A job ad of a second town on a second site, the town in a field and in the text": two_sites(
+        {"city": "Bath", "text": f"{TEXT}<p>Our house in Bath hires.</p>"},
+        {"city": "York", "text": f"{TEXT}<p>Our house in York hires.</p>"},
+    ),
     "A copy with another number of views in a table of the page": both(
         page("<table><tr><th>Views<td>117</table>", thing(title="Driver", text=TEXT)),
         page("<table><tr><th>Views<td>204</table>", thing(title="Driver", text=TEXT)),

@@ -104,6 +104,12 @@ class Changes:
         words = ((edit.before, *edit.new, edit.after) for edit in self.all)
         return {pair for around in words for pair in pairwise(around)}
 
+    def replaces(self, new: str, old: str) -> bool:
+        """Whether what differs in two short values stands in one place of both texts."""
+        edit = _without_ends(WordEdit(tokens(new), tokens(old), "", ""))
+        both = [*edit.new], [*edit.old]
+        return all(both) and any(([*one.new], [*one.old]) == both for one in self.all)
+
     def replaces_passage(self) -> bool:
         """Whether a passage stands in place of a different passage, between the same words."""
         least = min(PASSAGE, max(SHORT_PASSAGE, self.length * SHARE))

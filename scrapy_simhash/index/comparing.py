@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import islice
 
 import numpy as np
@@ -150,12 +150,16 @@ class _Kept(threading.local):
 _kept = _Kept()
 
 
+# A text is compared with several.
+_without_state = lru_cache(maxsize=8)(without_state)
+
+
 def changes_of(new: str, old: str, *, with_state: bool = False) -> Changes:
     """How a text differs from an earlier one; the numbers that tell its state may be left out."""
     changes = Changes.of(new, old)
     if with_state or not changes.touches_numbers:  # as in most copies
         return changes
-    rest, old_rest = without_state(new), without_state(old)
+    rest, old_rest = _without_state(new), _without_state(old)
     return changes if rest is new and old_rest is old else Changes.of(rest, old_rest)
 
 
@@ -187,6 +191,8 @@ class Texts:
 
     def values(self, content: int) -> Mapping[str, str] | None:
         """The short values kept with a text; None if it is not at hand, or damaged."""
+        if (document := self.in_batch.get(content)) is not None:
+            return document.values
         stored = _kept.texts.get((self, content))
         return None if stored is None else unpack_text(stored.packed)[1]
 
@@ -300,7 +306,7 @@ def _own_texts(texts: Texts, document: Document, was: Sequence[Sighting]) -> lis
 
 def final(match: Match) -> Match:
     """A match without what only the rule needs: texts, and the copies of its claim."""
-    return replace(match, changes=None, copies=())
+    return replace(match, changes=None, values=lambda: None, copies=())
 
 
 def matches_of(
@@ -331,6 +337,7 @@ def matches_of(
             jaccard=similarities[place][0],
             estimated=similarities[place][1],
             changes=texts.changes(document, claims[place].id),
+            values=partial(texts.values, claims[place].id),
             copies=tuple(candidates.copies.get(claims[place].id, ())),
         )
         for place in nearest(row, claims, likeness, shown)

@@ -34,6 +34,7 @@ from scrapy_simhash.item.facts import (
     conflict,
     relations_of,
 )
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.urls import site, view_of
 from scrapy_simhash.simhash.measure import FEW_FEATURES
 from scrapy_simhash.text.page import containment
@@ -257,7 +258,9 @@ def _difference(
     if changes is not None:
         if not budget.allows(row.size + other.size):
             return NOT_COMPARED
-        if name := _difference_of_texts(changes, relations):
+        if name := _difference_of_texts(changes, relations) or _value_in_texts(
+            changes(), facts, stored, match, relations
+        ):
             return name
     if row.page_sketch and other.page_sketch and may_be_one_site(row.url, other.url):
         is_other = containment(row.page_sketch, other.page_sketch) < REST
@@ -298,6 +301,25 @@ def _difference_of_texts(
     name = _weighed(found, relations)
     # State takes ten times longer to find than the places that differ.
     return _weighed(changes(), relations) if name and found and found.touches_numbers else name
+
+
+def _value_in_texts(
+    changes: Changes | None,
+    facts: Facts,
+    stored: Facts,
+    match: Match,
+    relations: frozenset[Relation],
+) -> str | None:
+    """The field whose values differ as the texts of two sites do: no other name for one value."""
+    if not changes or Relation.OTHER_SITE not in relations:
+        return None
+    for name, old in (match.values() or {}).items():
+        key, new = name_of(name).key, facts.shown.get(name)
+        values = facts.values.get(key), stored.values.get(key)
+        is_other = values[0] != values[1] and all(one and one[0] == Evidence.TEXT for one in values)
+        if is_other and changes.replaces(str(new), old):
+            return name
+    return None
 
 
 def _weighed(changes: Changes | None, relations: frozenset[Relation]) -> str | None:

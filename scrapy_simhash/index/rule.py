@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from scrapy_simhash.db.values import ComparedBy
@@ -73,6 +73,7 @@ def compare(
     jaccard: float | None,
     estimated: bool = False,
     changes: Callable[..., Changes | None] | None = None,
+    values: Callable[[], Mapping[str, str] | None] = lambda: None,
     copies: tuple[ClaimRow, ...] = (),
 ) -> Match:
     """Compare a document, given by its row, with a claim.
@@ -85,13 +86,16 @@ def compare(
         jaccard: the similarity of the texts, if it is known.
         estimated: whether that is an estimate.
         changes: returns how the texts differ, see :class:`Match`.
+        values: of the claim, see :class:`Match`.
         copies: of the claim, see :class:`Match`.
     """
     if are_equal(row, claim):
         return Match(claim, 0, 1.0, bits=bits, copies=copies)
     if distance is None:
         distance = fingerprint_distance(row, claim)
-    return Match(claim, distance, jaccard, estimated, bits, changes=changes, copies=copies)
+    return Match(
+        claim, distance, jaccard, estimated, bits, changes=changes, values=values, copies=copies
+    )
 
 
 def fingerprint_distance(row: ClaimRow, claim: ClaimRow) -> int:

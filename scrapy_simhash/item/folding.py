@@ -19,6 +19,7 @@ from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.links import file_of
 from scrapy_simhash.item.names import Mark, Name, name_of
 from scrapy_simhash.item.numbers import amount, bare_amount, number
+from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.times import is_moment, is_weekday, may_be_date, read_date, read_short_date
 from scrapy_simhash.item.urls import is_url
 
@@ -50,6 +51,8 @@ _DIGIT = re.compile("[0-9]")
 _NO_DATES: frozenset[Mark] = frozenset({"code", "price", "title"})
 # Marks of names whose numbers are labels: "1.10" is not "1.1".
 _LABELS: frozenset[Mark] = frozenset({"code", "serial"})
+_STATELESS: frozenset[Mark] = frozenset({"code", "rating", "title"})
+_LETTER = re.compile(r"[^\W\d_]")
 # Commas that are no part of a number, and a full stop at the end.
 _PUNCTUATION = re.compile(r"(?<!\d)[,、]|[,、](?!\d)|(?<!\.)[.。]\Z")
 # The first bytes of pictures and markup, which are no facts.
@@ -203,7 +206,20 @@ def _text(name: Name, text: str) -> Folded | None:
     if len(text) > _LOOK:
         plain += f"\x1f{_digest(text[_LOOK:].encode('utf-8', 'surrogatepass'))}"
     value = _DIGIT.search(folded) and (_date(name, folded) or _numeric(name, folded))
-    return value or Folded(Evidence.TEXT, f"t:{plain}")
+    return value or _words(name, plain)
+
+
+def _words(name: Name, text: str) -> Folded:
+    """A text without its state, as in a line below a headline: by whom, when, and how many views.
+
+    Titles and codes may have such words.
+    """
+    is_read = len(text) <= _SHORT and name.state is None and name.marks.isdisjoint(_STATELESS)
+    if not (is_read and _DIGIT.search(text) and _LETTER.search(text)):
+        return Folded(Evidence.TEXT, f"t:{text}")
+    rest = " ".join(without_state(text).split())
+    is_state = not any(map(str.isalnum, rest))
+    return Folded(Evidence.STATE, f"t:{text}") if is_state else Folded(Evidence.TEXT, f"t:{rest}")
 
 
 def _data(data: bytes, head: bytes) -> Folded | None:

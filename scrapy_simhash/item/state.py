@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 from scrapy_simhash.features.tokens import normal
 from scrapy_simhash.item.languages import UNSPACED, ago, any_of, pattern, phrases
@@ -104,7 +103,8 @@ _BEHIND_CJK = re.compile(
 _ENDS_CJK = rf"(?:(?= ?(?:{_COUNTED_CJK}))|(?![^\W\d_a-zA-Z]| [가-힣]))"
 _DONE_CJK = "に? ?(?:更新|投稿|公開|업데이트|수정|등록|작성)"
 _AGO_CJK = re.compile(rf" ?(?:{any_of(ago('ja', 'ko'))})(?:{_DONE_CJK})?{_ENDS_CJK}")
-_BEFORE_CJK = re.compile(rf"(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}[ \n]?[:(]?[ \n]?$")
+# 查看, "view", is also said of what a number names.
+_BEFORE_CJK = re.compile(rf"(?:查看:|(?:{_COUNTED_CJK}){_NUMBER_OF_CJK}[ \n]?[:(]?)[ \n]?$")
 _COUNTER_CJK = re.compile(
     rf"(?: ?[次人条條个個则則件]| ?[回개회건]|(?! ?[次人条條个個则則件回개회건])){_ENDS_CJK}"
 )
@@ -128,7 +128,6 @@ _PUNCTUATION = {
 }
 
 
-@lru_cache(maxsize=8)  # a text is compared with several
 def without_state(text: str) -> str:
     """Remove the state from the first `MAX_TEXT` characters of a text.
 

@@ -262,12 +262,17 @@ def _microdata(
 
 
 def _json_properties(scripts: list[str], names: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the properties in JSON-LD of objects with a headline or one of the page's names."""
-    for node in islice(_objects(scripts), _JSON_OBJECTS):
-        if _OTHER_TYPES.search(_scalar(node.get("@type"))):
-            continue
-        if _has_other_name(node, names):
-            continue  # the next event of the calendar, the offer of the day
+    """Yield the properties in JSON-LD of objects with a headline or one of the page's names.
+
+    An object alone is that of the page, as a heading may name a section or a kind of product.
+    """
+    nodes = [
+        node
+        for node in islice(_objects(scripts), _JSON_OBJECTS)
+        if not _OTHER_TYPES.search(_scalar(node.get("@type")))
+    ]
+    # The next events of the calendar, the offers of the day.
+    for node in [one for one in nodes if len(nodes) == 1 or not _has_other_name(one, names)]:
         place = _first(node.get("jobLocation"))
         address = place.get("address") if isinstance(place, dict) else None
         for part in (node, _first(node.get("offers")), address):

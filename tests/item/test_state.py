@@ -38,6 +38,8 @@ from scrapy_simhash.item.state import without_state
         ("online for 3 days", ""),
         ("Online seit 3 Tagen", ""),
         ("En ligne depuis 3 jours", ""),
+        ("37 people have viewed this job. Over 12 applicants", ""),
+        ("查看: 37|回复: 12 已有 12 人申请 31 人看过", ""),  # Discuz
         # No count, or maybe something else.
         ("The list was last updated on 2024-05-03", "2024-05-03"),
         ("He likes 5 of them", "5"),
@@ -51,6 +53,7 @@ from scrapy_simhash.item.state import without_state
         ("Score: 3, size 12, page 4", "12 3 4"),
         ("on 10/12 comments from 10:30 views", "10 10:30 12"),
         ("founded 30 years ago", "30"),
+        ("$ 199 查看详情, 查看 3 号文件", "199 3"),
     ],
 )
 def test_counts_and_relative_times_are_left_out(text: str, left: str) -> None:

@@ -251,10 +251,19 @@ def test_linked_data_gives_the_facts_of_a_thing(thing: object) -> None:
     assert (found["page:sku"], found["page:price"]) == ("12", "7.5")
 
 
-def test_the_next_event_of_a_calendar_is_not_about_the_page() -> None:
+def test_the_next_events_of_a_calendar_are_not_about_the_page() -> None:
     event = {"@type": "Event", "name": "Rope market", "startDate": "2024-05-06"}
-    assert "page:startDate" not in facts("<h1>Goats</h1>", linked_data(event))
-    assert facts("<h1>Rope market</h1>", linked_data(event))["page:startDate"] == "2024-05-06"
+    later = {"@type": "Event", "name": "Goat market", "startDate": "2024-05-07"}
+    assert "page:startDate" not in facts("<h1>Programme</h1>", linked_data([event, later]))
+    found = facts("<h1>Goat market</h1>", linked_data([event, later]))
+    assert found["page:startDate"] == "2024-05-07"
+
+
+def test_one_event_is_that_of_the_page_though_the_heading_names_its_section() -> None:
+    event = {"@type": "Event", "name": "Rope market", "startDate": "2024-05-06"}
+    site = {"@type": "WebSite", "name": "Town"}
+    found = facts("<h1>Programme</h1>", linked_data([site, event]))
+    assert found["page:startDate"] == "2024-05-06"
 
 
 def test_reviews_ratings_and_counters_are_no_facts() -> None:
