@@ -102,8 +102,7 @@ _DAY_AGO = re.compile(
 _MAY_BE_AGO = re.compile(
     any_of(
         word for kind in ("ago", "since", "now", "day") for word in phrases(kind) if word.isascii()
-    ),
-    re.IGNORECASE,
+    )
 ).search
 
 
@@ -238,7 +237,7 @@ def is_relative(value: Any, *, dated: bool) -> bool:
     """
     if type(value) is not str or len(value) > _LONGEST_DATE:
         return False
-    if not dated and value.isascii() and not _MAY_BE_AGO(value):
+    if not dated and value.isascii() and not _MAY_BE_AGO(value.lower()):
         return False
     text = _folded(value)
     day = _DAY_AGO.fullmatch(text)
