@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _URL = re.compile(r"(?:https?|ftp)://\S++|//[\w-]++(?:\.[\w-]++)++\S*+", re.IGNORECASE)
 # URLs with spaces, as some write them in hrefs: those of files; in a field of URLs, also others.
 _FILE = (
-    r"\S(?:(?!://)[^<>\n])*"
+    r"\S(?!.*://)[^<>\n]*"
     r"\.(?:csv|docx?|epub|gif|html?|jpe?g|mp[34]|od[pst]|pdf|png|pptx?|rar|rtf|txt|xlsx?|xml|zip)"
 )
 _SPACED_FILE = re.compile(rf"(?:https?|ftp)://[^\s/]+/{_FILE}", re.IGNORECASE)
