@@ -26,10 +26,10 @@ _END_OF_FILE = re.compile(rf"{_EXTENSION}(?:[?#]|$)", re.MULTILINE)
 
 
 # Lines that are absolute URLs, and lines that are any URLs; see `is_url` and `is_page_url`.
-_WHOLE_LINKS = re.compile(r"^https?://[^/?#<\s\x00-\x20][^<\s]*+$", re.IGNORECASE | re.MULTILINE)
+_WHOLE_LINKS = re.compile(r"^https?://[^/?#\x00-\x20].*$", re.IGNORECASE | re.MULTILINE)
 _LINKS = re.compile(
-    r"^(?:(?:(?:https?:)?//[^/?#<\s\x00-\x20]|/(?![/\x00-\x09\x0b-\x20])|(?:javascript|mailto|tel):"
-    r"(?!//))[^<\s]*+|[^?#:;%<\s\x00-\x20]*[^/?#:;%.<\s\x00-\x20]/?(?:[?#][^<\s]*+)?)$",
+    r"^(?:(?:(?:https?:)?//[^/?#\x00-\x20]|/(?![/\x00-\x09\x0b-\x20])|(?:javascript|mailto|tel):"
+    r"(?!//)).*|[^?#:;%\x00-\x20]*[^/?#:;%.\x00-\x20]/?(?:[?#].*)?)$",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -47,19 +47,19 @@ _OF_SIGNATURE = re.compile(
 def links_elsewhere(name: Name, values: Sequence[Any], page_url: str) -> set[str]:
     """The values of a list that are certainly URLs of other pages, and not of files.
 
-    They do not contain the last part of this page's URL, so a few may be missing. Lists of hundreds
-    of links are common, so one regular expression reads them all.
+    A few may be missing. Lists of hundreds are common, so one regular expression reads them all.
     """
     is_of_files = _FILES.search(name.text) is not None
     if is_of_files or set(map(type, values)) != {str} or max(map(len, values)) > LONGEST_VALUE:
         return set()
-    texts = set(values)
+    texts = {text for text in values if "<" not in text}
     joined = "\n".join(texts)
-    links = texts.intersection((_LINKS if "url" in name.marks else _WHOLE_LINKS).findall(joined))
+    found = (_LINKS if "url" in name.marks else _WHOLE_LINKS).findall(joined)
+    links = texts.intersection(joined.split(), found)
     if _END_OF_FILE.search(joined.lower()):
         links = {link for link in links if not file_of(name, link)}
     last = last_part(page_url)
-    if last in joined or "%" in joined:
+    if last in joined or last in unquote("\n".join([link for link in links if "%" in link])):
         links = {link for link in links if last not in (unquote(link) if "%" in link else link)}
     return links
 
