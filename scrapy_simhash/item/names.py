@@ -166,13 +166,13 @@ def is_stock(name: str) -> bool:
     return last in _FOR_SALE or any(re.search(_STOCK, form) for form in _last_part(name))
 
 
-def _last_part(name: str) -> list[str]:
-    """The last part of a name with "_" around its words, in two forms.
+def _last_part(name: str) -> set[str]:
+    """The last part of a name with "_" around its words, in two forms, often the same.
 
     The first splits camelCase, but also words at letters with accents; the second splits neither.
     """
     last = name.rpartition(".")[2]
-    return [f"_{'_'.join(words)}_" for words in (words_of(last), _LETTERS.findall(last.casefold()))]
+    return {f"_{'_'.join(words)}_" for words in (words_of(last), _LETTERS.findall(last.casefold()))}
 
 
 #: What a name may tell. Its value is ...
