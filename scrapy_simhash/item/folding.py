@@ -200,7 +200,7 @@ def _text(name: Name, text: str) -> Folded | None:
     # Similar texts are in one language.
     if "language" in name.marks and _LANGUAGE.fullmatch(folded):
         return None
-    plain = folded.translate(_SIGNS)
+    plain = folded if folded.isascii() else folded.translate(_SIGNS)
     if "," in plain or "、" in plain or plain[-1] in ".。":
         plain = " ".join(_PUNCTUATION.sub(" ", plain).split()) or plain
     if len(text) > _LOOK:
