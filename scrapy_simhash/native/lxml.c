@@ -136,9 +136,7 @@ static int is_row(const Node *row)
 {
     const Node *label = is_named(row, "dt") ? row : element_from(row->children);
     const Node *value = label ? element_from(label->next) : NULL;
-    if (label == row)
-        return is_named(value, "dd");
-    return is_named(value, "td") && !element_from(value->next);
+    return is_named(value, label == row ? "dd" : "td") && (label == row || !element_from(value->next));
 }
 
 /* `names`: those of meta elements. What is no plain text is left to Python. */
@@ -158,7 +156,8 @@ static int may_hold_facts(const Node *element, const char *names)
     }
     if (is_named(element, "tr") || is_named(element, "dt"))
         return is_row(element);
-    return element->name && is_one_of(name_of(element), "article\0h1\0time\0title\0");
+    return is_named(element, "article") || is_named(element, "h1") || is_named(element, "time") ||
+           is_named(element, "title");
 }
 
 /* Whether an element has no child, and a text that may have a digit: of ASCII, or some other. */
