@@ -199,52 +199,52 @@ static int is_wide(uint32_t c)
     return 0;
 }
 
-/* Add UTF-8 that ends with a NUL. `text`: the target; NULL to count the width only. Invalid UTF-8 is
- * found when the text is decoded. */
-static void add_to_line(Line *line, Buffer *text, const char *content)
+/* Add UTF-8 that ends with a NUL, also to the part of the line inside links if it is in any. Invalid
+ * UTF-8 is found when the text is decoded. */
+static void add_to_line(Walk *walk, const char *content, int in_links)
 {
-    At at = (At)content, end = at + strlen(content);
+    Line *line = &walk->line, unused = {0}, *links = in_links ? &walk->links : &unused;
+    size_t size = strlen(content);
+    At at = (At)content, end = at + size;
 
+    /* Beside its own, a space may come first. */
+    if (walk->text.room - walk->text.used <= size && !grow(&walk->text, size + 1))
+        return;
+    char *out = walk->text.bytes + walk->text.used;
     while (*at) {
-        At word = at, next = at;
-        uint32_t character;
+        At next;
+        char *word = out + (line->pending && line->width), *to = word;
         Py_ssize_t width = 0;
-        for (;; at = next) {
+        *out = ' ';
+        for (;;) {
             for (; *at > ' ' && *at < 0x80; at++)
-                width++;
-            if (!*at)
-                break;
+                *to++ = (char)*at;
             next = at;
-            character = *next < 0x80 ? *next++ : read_character(&next, end);
-            if (is_space(character))
+            uint32_t character = *next < 0x80 ? *next++ : read_character(&next, end);
+            if (!*at || is_space(character))
                 break;
-            width += is_wide(character) ? 3 : 1;
+            width += (is_wide(character) ? 3 : 1) - (next - at);
+            while (at < next)
+                *to++ = (char)*at++;
         }
-        if (at > word) {
-            int spaced = line->pending && line->width;
-            if (spaced && text)
-                append(text, " ", 1);
-            if (text)
-                append(text, word, (size_t)(at - word));
-            line->width += width + spaced;
-            line->pending = 0;
+        if (to > word) {
+            line->width += width + (to - out);
+            links->width += width + (to - word) + (links->pending && links->width);
+            out = to;
         }
-        if (*at) {
-            line->pending = 1;
-            at = next;
-        }
+        line->pending = links->pending = *at != 0;
+        for (at = *at ? next : at; is_blank((char)*at);)
+            at++;
     }
+    walk->text.used = (size_t)(out - walk->text.bytes);
 }
 
 /* Add the text that begins with a node: the text of an element, or its tail. */
 static void add_text(Walk *walk, const Node *node, int in_links)
 {
     for (; node && is_text(node); node = node->next) {
-        if (!node->content)
-            continue;
-        add_to_line(&walk->line, &walk->text, content_of(node));
-        if (in_links)
-            add_to_line(&walk->links, NULL, content_of(node));
+        if (node->content)
+            add_to_line(walk, content_of(node), in_links);
     }
 }
 
