@@ -33,7 +33,7 @@ from scrapy_simhash.corpus.plan import Plan, criteria_of
 from scrapy_simhash.corpus.sketches import make_sketches
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.feed.documents import ComparedFields, ItemReader
-from scrapy_simhash.index.batch import KeyRow, identity_hash, keys_of, slotted
+from scrapy_simhash.index.batch import identity_hash, keys_of, slotted
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, FactsMode
 from scrapy_simhash.simhash.measure import hamming
@@ -207,10 +207,10 @@ def _sketched(
 
 def _lookups(document: Document, plan: Plan) -> list[int]:
     """What candidates share with a document: keys, or its identity if a page lists it."""
-    keys = list(keys_of(document, plan.keys))
+    keys = keys_of(document, plan.keys)
     if document.listing:
-        keys.append(KeyRow(plan.keys.slots + 1, identity_hash(document.key)))
-    return [slotted(slot, key) for slot, key in keys]
+        keys.append(slotted(plan.keys.slots + 1, identity_hash(document.key)))
+    return keys
 
 
 def _paired(plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:

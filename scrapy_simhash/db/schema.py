@@ -197,8 +197,8 @@ claims = _table(
 keys = _table(
     "keys",
     _key("namespace", sa.Integer),
-    _key("slot", sa.SmallInteger),
-    _key("key", sa.Integer),
+    # With its slot, see `index.batch.slotted`.
+    _key("key", sa.BigInteger),
     _key("claim", sa.BigInteger),
     sqlite_with_rowid=False,
 )

@@ -34,7 +34,7 @@ class _Numbers(UserDefinedType[Any]):
         return lambda numbers: str(list(numbers)) if dialect.name == "sqlite" else list(numbers)
 
 
-def numbers_parameter(name: str) -> sa.FromClause:
+def _numbers_parameter(name: str) -> sa.FromClause:
     """The rows, with one column "value", of a list of integers; for SQLite only."""
     return sa.func.json_each(sa.bindparam(name, type_=_Numbers())).table_valued("value")
 
@@ -66,7 +66,7 @@ def _expanding(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
 @compiles(is_in, "sqlite")
 def _from_json(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
     column, numbers = element.clauses
-    listed = numbers_parameter(str(numbers.key))
+    listed = _numbers_parameter(str(numbers.key))
     return compiler.process(column.in_(sa.select(listed.c.value)), **kwargs)
 
 

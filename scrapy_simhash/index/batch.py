@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
@@ -27,37 +27,35 @@ from scrapy_simhash.text.packed import pack_text
 _FAMILY_FACTS = 16
 
 
-class KeyRow(NamedTuple):
-    """A key of a document, in its slot."""
-
-    slot: int
-    key: int
-
-
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Documents that are looked up together: entry i of each list belongs to document i."""
 
     documents: Sequence[Document]
-    #: The keys they are stored under.
-    keys: Sequence[Sequence[KeyRow]]
-    #: By slots, every key to look up.
-    asked: Sequence[Sequence[int]]
+    #: The keys they are stored under, see :func:`slotted`.
+    keys: Sequence[Sequence[int]]
+    #: Every key to look up.
+    asked: Sequence[int]
     #: What is stored if they are claimed.
     rows: Sequence[ClaimRow]
     #: By numbers what documents are unchanged from, whatever their texts: these have no keys.
     known: Mapping[int, Sighting]
 
 
-def keys_of(document: Document, keys: Bands | Blocks) -> list[KeyRow]:
+def slotted(slot: int, key: int) -> int:
+    """A key of 32 bits with its slot, which is in the high bits."""
+    return slot << 32 | (key & 0xFFFFFFFF)
+
+
+def keys_of(document: Document, keys: Bands | Blocks) -> list[int]:
     """The keys of a document: those of its text, and one of the item as a whole."""
-    stored: list[KeyRow] = []
+    stored: list[int] = []
     if document.reason is not None:
         return stored
     if not document.exact:
-        stored += map(KeyRow, range(keys.slots), keys.keys(document.sketch).tolist())
+        stored += map(slotted, range(keys.slots), keys.keys(document.sketch).tolist())
     if document.digest is not None:
-        stored.append(KeyRow(keys.slots, exact_key(document.digest)))
+        stored.append(slotted(keys.slots, exact_key(document.digest)))
     return stored
 
 
@@ -141,9 +139,9 @@ def how_compared(document: Document) -> int:
     return ComparedBy.TEXT if document.page_sketch is None else ComparedBy.PAGE
 
 
-def pack_keys(keys: Sequence[KeyRow]) -> bytes:
+def pack_keys(keys: Sequence[int]) -> bytes:
     """The keys of the slots from 0 on, as they are stored in a claim's row."""
-    return np.array([row.key for row in keys], "<i4").tobytes()
+    return np.array(keys, "<i8").view("<i4")[::2].tobytes()
 
 
 def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -> Sketch:
@@ -164,25 +162,6 @@ def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -
         )
     # The number of features is unknown: assume as many as a comparison by distance needs.
     return Sketch(fingerprint, FEW_FEATURES, None)
-
-
-def asked_keys(
-    stored: Sequence[Sequence[KeyRow]], flips: Sequence[Sequence[int]]
-) -> list[list[int]]:
-    """By slots, every key to look up: the stored ones, with the flips of their slots."""
-    own = [set[int]() for _ in flips]
-    for keys in stored:
-        for slot, key in keys:
-            own[slot].add(key)
-    return [
-        [key ^ flip for key in keys for flip in of_slot]
-        for keys, of_slot in zip(own, flips, strict=True)
-    ]
-
-
-def slotted(slot: int, key: int) -> int:
-    """Slot and key as one number, the slot in the high bits."""
-    return slot << 32 | (key & 0xFFFFFFFF)
 
 
 def identity_hash(key: str) -> int:

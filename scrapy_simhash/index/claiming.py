@@ -18,7 +18,6 @@ from scrapy_simhash.db.values import State, storable
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.index.batch import (
     Batch,
-    KeyRow,
     equal_at_once,
     identity_hash,
     packed_text,
@@ -216,7 +215,7 @@ class Work:
         self, writer: Writer, candidates: BatchCandidates, verdicts: Sequence[Verdict]
     ) -> None:
         """Write the claims of the documents of a batch, with their keys."""
-        rows, keys = list[ClaimRow](), list[Sequence[KeyRow]]()
+        rows, keys = list[ClaimRow](), list[Sequence[int]]()
         for verdict, own in zip(verdicts, candidates.keys, strict=True):
             if verdict.claim is not None and not verdict.has_old_claim:
                 rows.append(verdict.claim)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.shingles import similarities_of
-from scrapy_simhash.index.batch import Batch, KeyRow
+from scrapy_simhash.index.batch import Batch
 from scrapy_simhash.index.decide import NEAREST, Budget, decide, nearest
 from scrapy_simhash.index.rule import Rule, are_equal, compare
 from scrapy_simhash.index.seen import Seen, sighting_of
@@ -35,12 +35,12 @@ class BatchCandidates:
     batch: Batch
     #: The rows of the documents, with the numbers that their claims would have, and their keys.
     documents: list[ClaimRow]
-    keys: list[Sequence[KeyRow]]
+    keys: list[Sequence[int]]
     #: By claims that bands led to, the documents that have these.
     askers: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     #: By numbers, the rows of claims, also of documents once they are claimed.
     rows: dict[int, ClaimRow] = field(default_factory=dict)
-    hot_keys: frozenset[KeyRow] = frozenset()
+    hot_keys: frozenset[int] = frozenset()
     #: By the numbers of documents, what each is compared with, with the distance if known.
     compared: dict[int, dict[int, int | None]] = field(default_factory=dict)
     #: By claim what was dropped as copies of it, in the batch and, on other sites, before.

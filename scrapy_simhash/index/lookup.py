@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
@@ -16,8 +17,6 @@ from scrapy_simhash.exceptions import FingerprintMismatch, NamespaceGone
 from scrapy_simhash.index import queries
 from scrapy_simhash.index.batch import (
     Batch,
-    KeyRow,
-    asked_keys,
     document_row,
     family_keys,
     keys_of,
@@ -80,7 +79,7 @@ class Lookup:
         if isinstance(keys, Blocks):
             try:
                 flips = keys.flips(rule.radius if keys.bits <= 64 else rule.limit)
-                self._flips = [*(masks.tolist() for masks in flips), [0]]
+                self._flips = [*(masks.view(np.uint32).tolist() for masks in flips), [0]]
             except ValueError as error:
                 raise _mismatch(name, keys, str(error)) from error
         elif (recall := keys.recall(rule.threshold or 1)) < _LEAST_RECALL:
@@ -93,7 +92,6 @@ class Lookup:
                 100 * recall,
                 rule.threshold,
             )
-        self._hits = queries.hits_of(database.dialect, keys.slots)
 
     def batch(
         self,
@@ -109,7 +107,7 @@ class Lookup:
         # Not later: what is looked up for this batch must stay until it is compared.
         self.texts.trim()
         keys, width = self.keys, self.width
-        stored, rows = list[list[KeyRow]](), list[ClaimRow]()
+        stored, rows = list[list[int]](), list[ClaimRow]()
         for number, document in enumerate(documents):
             if before := known.get(number):
                 its_keys, row = [], known_row(document, before, claimant, width)
@@ -120,7 +118,8 @@ class Lookup:
                     row = row._replace(packed_keys=pack_keys(its_keys[: keys.slots]))
             stored.append(its_keys)
             rows.append(row)
-        return Batch(documents, stored, asked_keys(stored, self._flips), rows, known)
+        asked = {key ^ flip for key in {*chain(*stored)} for flip in self._flips[key >> 32]}
+        return Batch(documents, stored, [*asked], rows, known)
 
     def read_identities(
         self, connection: Connection, identities: Iterable[int], visits: Visits
@@ -162,7 +161,7 @@ class Lookup:
             row._replace(id=number, origin=number) for number, row in enumerate(batch.rows, first)
         ]
         candidates = BatchCandidates(batch, documents, [*batch.keys])
-        if any(batch.asked):
+        if batch.asked:
             self._find(connection, candidates)
         self.counts["index/candidates"] += len(candidates.rows)
         candidates.choose(seen, self.rule.limit)
@@ -189,48 +188,43 @@ class Lookup:
         candidates.hot_keys = self._hot_keys(hits)
         family = set[int]()
         for number, own in enumerate(keys if candidates.hot_keys else ()):
-            bands = [key for key in own if key.slot < slots]
+            bands = [key for key in own if key >> 32 < slots]
             if not candidates.hot_keys.isdisjoint(bands):
                 row = candidates.documents[number]
                 more = family_keys(row, is_full=candidates.hot_keys.issuperset(bands))
-                family.update(more)
-                keys[number] = [*own, *(KeyRow(slots, key) for key in more)]
+                keys[number] = [*own, *(slotted(slots, key) for key in more)]
                 packed = (row.packed_keys or b"") + pack_keys(keys[number][len(own) :])
                 candidates.documents[number] = row._replace(packed_keys=packed)
+                family.update(keys[number][len(own) :])
         if family:
-            hits |= self._look_up(connection, candidates, [*[()] * slots, [*family]])
+            hits |= self._look_up(connection, candidates, family)
             candidates.hot_keys = self._hot_keys(hits)
         if self.keys.needs_shingles:
-            askers = defaultdict[tuple[int, int], list[int]](list)
+            askers = defaultdict[int, list[int]](list)
             for row, own in zip(candidates.documents, keys, strict=True):
                 for key in own:
                     askers[key].append(row.id)
-            for slot, number, claim in hits:
+            for key, claim in hits:
                 # A value that many items share leads to none of them.
-                is_common = slot == slots and (slot, number) in candidates.hot_keys
-                candidates.askers[claim].update(() if is_common else askers[slot, number])
+                is_common = key >> 32 == slots and key in candidates.hot_keys
+                candidates.askers[claim].update(() if is_common else askers[key])
 
-    def _hot_keys(self, hits: Iterable[tuple[int, int, int]]) -> frozenset[KeyRow]:
+    def _hot_keys(self, hits: Iterable[tuple[int, int]]) -> frozenset[int]:
         """The keys that led to too many claims; blocks are stored however many share them."""
         first = 0 if self.keys.needs_shingles else self.keys.slots
-        counted = Counter((slot, key) for slot, key, _ in hits if slot >= first)
-        return frozenset(KeyRow(*key) for key, count in counted.items() if count >= HOT_KEY)
+        counted = Counter(key for key, _ in hits if key >> 32 >= first)
+        return frozenset(key for key, count in counted.items() if count >= HOT_KEY)
 
     def _look_up(
-        self, connection: Connection, candidates: BatchCandidates, asked: Sequence[Sequence[int]]
-    ) -> set[tuple[int, int, int]]:
-        """Look up keys, by slots; returns slot, key and claim of those that lead to valid claims.
+        self, connection: Connection, candidates: BatchCandidates, asked: Iterable[int]
+    ) -> set[tuple[int, int]]:
+        """Look up keys; returns key and claim of those that lead to valid claims.
 
         The rows of these claims are read.
         """
-        if self.database.dialect == "sqlite":
-            here = self.here(
-                keys=(slotted(slot, key) for slot, of in enumerate(asked) for key in of)
-            )
-        else:
-            here = self.here(**{f"keys{slot}": keys for slot, keys in enumerate(asked)})
-        hits = {(slot, key, claim) for slot, key, claim in connection.execute(self._hits, here)}
-        unread = {claim for *_, claim in hits}.difference(candidates.rows)
+        found = connection.execute(queries.hits, self.here(keys=asked))
+        hits = {(key, claim) for key, claim in found}
+        unread = {claim for _, claim in hits}.difference(candidates.rows)
         candidates.rows |= self._rows(connection, unread)
         return {hit for hit in hits if hit[-1] in candidates.rows}
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.statements import insert_rows, is_in
-from scrapy_simhash.index.batch import exact_key
+from scrapy_simhash.index.batch import exact_key, slotted
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.queries import is_dead, is_valid
 from scrapy_simhash.index.runs import Run, last_complete
@@ -131,13 +131,13 @@ def _digests_met(
     key, now = schema.keys.c, schema.sightings.c
     is_met = now.namespace == index.id, now.run.in_(runs), now.status.not_in(ABSENT)
     of_claims = sa.select(_claim.digest).where(
-        *(key.namespace == index.id, key.slot == index.lookup.keys.slots),
-        *(is_in(key.key, "keys"), _claim.namespace == index.id, _claim.id == key.claim),
+        *(key.namespace == index.id, is_in(key.key, "keys")),
+        *(_claim.namespace == index.id, _claim.id == key.claim),
         sa.exists().where(*is_met, now.claim == key.claim, now.text_digest.is_(None)),
     )
     mine = now.run.in_({*runs}.difference(others))
     own = sa.select(now.digest).where(*is_met, mine, now.digest.is_not(None))
-    keys = [exact_key(digest) for digest in digests]
+    keys = [slotted(index.lookup.keys.slots, exact_key(digest)) for digest in digests]
     return {
         digest
         for query in (of_claims, own)

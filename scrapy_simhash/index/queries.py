@@ -7,14 +7,13 @@ steps. So every query of claims must exclude those that are invalidated.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import Invalidated
-from scrapy_simhash.db.statements import is_in, numbers_parameter
+from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.index.seen import ABSENT, RELEASED
 from scrapy_simhash.index.verdict import ClaimRow, Sighting
 
@@ -81,6 +80,9 @@ _claim_row = [
 ]
 
 details = sa.select(*_claim_row).where(_claims_here, _ids, is_valid())
+hits = sa.select(schema.keys.c.key, schema.keys.c.claim).where(
+    schema.keys.c.namespace == sa.bindparam("namespace"), is_in(schema.keys.c.key, "keys")
+)
 texts = sa.select(_texts.id, _texts.text).where(
     _texts.namespace == sa.bindparam("namespace"), is_in(_texts.id, "ids")
 )
@@ -96,35 +98,6 @@ def claims_of(
     wanted = sa.select(*_claim_row).where(_claims_here, _ids, *conditions).order_by(_claim.id)
     rows = connection.execute(wanted, {"namespace": namespace, "ids": [*numbers]})
     return [ClaimRow._make(row) for row in rows]
-
-
-@cache
-def hits_of(dialect: str, slots: int) -> sa.Select[Any] | sa.CompoundSelect[Any]:
-    """The query for key rows.
-
-    SQLite looks up each (slot, key) of one list, see :func:`slotted`, several times as fast as one
-    list per slot. Other engines may not use the primary key for such pairs.
-    """
-    keys = schema.keys.c
-    here = keys.namespace == sa.bindparam("namespace")
-    if dialect == "sqlite":
-        every, half = numbers_parameter("keys").c.value, _number(32)
-        # A shift to the right keeps the sign.
-        pairs = sa.select(every.op(">>")(half), every.op("<<")(half).op(">>")(half))
-        is_asked = sa.tuple_(keys.slot, keys.key).in_(pairs)
-        return sa.select(keys.slot, keys.key, keys.claim).where(here, is_asked)
-    of_slots = [
-        sa.select(number.label("slot"), keys.key, keys.claim).where(
-            here, keys.slot == number, is_in(keys.key, f"keys{slot}")
-        )
-        for slot in range(slots + 1)
-        for number in [_number(slot)]
-    ]
-    return sa.union_all(*of_slots)
-
-
-def _number(number: int) -> sa.ColumnElement[int]:
-    return sa.literal_column(str(number), sa.Integer)
 
 
 _here = _row.namespace == sa.bindparam("namespace")

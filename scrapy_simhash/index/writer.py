@@ -5,7 +5,7 @@ Texts and dropped items have a budget: the oldest make room for new ones.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -18,7 +18,7 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
 from scrapy_simhash.db.statements import insert_rows, is_in
 from scrapy_simhash.db.values import ComparedBy, State
-from scrapy_simhash.index.batch import KeyRow, exact_key
+from scrapy_simhash.index.batch import exact_key, slotted
 from scrapy_simhash.index.queries import claims_of, is_old, is_orphan
 from scrapy_simhash.index.seen import ABSENT, RELEASED, Visits
 from scrapy_simhash.index.verdict import ClaimRow
@@ -62,11 +62,10 @@ _extend = (
     .where(_claims.c.namespace == sa.bindparam("here"), _claims.c.id == sa.bindparam("number"))
     .values(came_of=sa.bindparam("all"))
 )
-# A key row with one of these keys and one of these claims belongs to that claim. Adding 0 makes the
+# A row with one of these keys and one of these claims belongs to that claim. Adding 0 makes the
 # engine search by key, not by claim, which would read far more rows.
 _delete_keys = sa.delete(_keys).where(
     _keys.c.namespace == sa.bindparam("here"),
-    _keys.c.slot == sa.bindparam("at"),
     is_in(_keys.c.key, "values"),
     is_in(_keys.c.claim + sa.literal_column("0"), "numbers"),
 )
@@ -142,7 +141,7 @@ _COPIES = _oldest(_seen.item_bytes, _has_item, ~is_orphan()), _drop_items
 _ORPHANS = _oldest(_seen.item_bytes, _has_item, is_orphan()), _drop_items
 
 
-def stored_keys(plan: str, claim: ClaimRow) -> list[KeyRow]:
+def stored_keys(plan: str, claim: ClaimRow) -> list[int]:
     """The keys of a claim, computed from its row."""
     slots = load_keys(plan).slots
     if claim.compared_by == ComparedBy.EXACT:
@@ -152,8 +151,8 @@ def stored_keys(plan: str, claim: ClaimRow) -> list[KeyRow]:
     else:
         sketch = Sketch(int.from_bytes(claim.fingerprint, "big"), 0, None)
         numbers = load_keys(plan).keys(sketch).tolist()
-    keys = [KeyRow(min(place, slots), number) for place, number in enumerate(numbers)]
-    return keys if claim.digest is None else [*keys, KeyRow(slots, exact_key(claim.digest))]
+    keys = [slotted(min(place, slots), number) for place, number in enumerate(numbers)]
+    return keys if claim.digest is None else [*keys, slotted(slots, exact_key(claim.digest))]
 
 
 _URL = ClaimRow._fields.index("url")
@@ -230,17 +229,17 @@ class Writer:
     def insert(
         self,
         claims: Sequence[ClaimRow],
-        keys: Sequence[Sequence[KeyRow]] | None = None,
-        hot_keys: Collection[KeyRow] = (),
+        keys: Sequence[Sequence[int]] | None = None,
+        hot_keys: Collection[int] = (),
     ) -> None:
         """Add claims with their keys, by default those of their rows, but no hot ones."""
         if keys is None:
             keys = [stored_keys(self.plan, row) for row in claims]
         key_rows = [
-            (self._namespace, slot, key, row.id)
+            (self._namespace, key, row.id)
             for row, its_keys in zip(claims, keys, strict=True)
-            for slot, key in its_keys
-            if not hot_keys or (slot, key) not in hot_keys
+            for key in its_keys
+            if key not in hot_keys
         ]
         insert_rows(self._connection, schema.claims, list(map(_stored, claims)))
         insert_rows(self._connection, schema.keys, key_rows)
@@ -281,12 +280,8 @@ class Writer:
         if not claims:
             return
         ids = [claim.id for claim in claims]
-        of_slots: dict[int, set[int]] = defaultdict(set)
-        for claim in claims:
-            for slot, key in stored_keys(self.plan, claim):
-                of_slots[slot].add(key)
-        for slot, keys in of_slots.items():
-            self._ask(_delete_keys, ids, at=slot, values=list(keys))
+        keys = {key for claim in claims for key in stored_keys(self.plan, claim)}
+        self._ask(_delete_keys, ids, values=list(keys))
         self.claims -= self._ask(_delete_claims, ids).rowcount
         if texts:
             self.delete_texts(ids)
