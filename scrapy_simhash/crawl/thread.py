@@ -26,7 +26,6 @@ from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable, IndexUnus
 from scrapy_simhash.index import upkeep
 from scrapy_simhash.index.index import BATCH, Index
 from scrapy_simhash.index.missing import find_missing
-from scrapy_simhash.index.queries import is_orphan
 from scrapy_simhash.index.runs import Run, is_complete
 
 logger = logging.getLogger(__name__)
@@ -40,6 +39,8 @@ _PAUSE = 0.25
 
 #: Seconds between two probes of an unavailable database.
 _PROBE = 0.5
+# That the end spends on deleting claims of dead runs, before it counts.
+_CLEARING_SECONDS = 5.0
 #: Of one that refuses us: servers take many wrong passwords for an attack.
 _PROBE_UNUSABLE = 30.0
 
@@ -104,12 +105,14 @@ class CrawlDatabase:
 
     def counts(self) -> Counter[str]:
         """What this run has done, by the name of a stat."""
+        # Of their items that go now the copies are orphans.
+        self.run.recovery.clear(_CLEARING_SECONDS)
         counts = Counter[str]()
         for index in self._indexes.values():
             counts.update(index.lookup.counts)
         row = schema.sightings.c
         # Those that were only reported are stored.
-        orphans = (row.run == self.run.id, row.action.in_(("drop", "same")), is_orphan())
+        orphans = (row.run == self.run.id, row.action.in_(("drop", "same")), row.orphaned)
         count = select(func.count()).select_from(schema.sightings).where(*orphans)
         counts["orphans"] = self._database.read(lambda connection: connection.scalar(count)) or 0
         counts["claims/recovered"] = self.run.recovery.claims

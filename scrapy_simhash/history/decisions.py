@@ -27,7 +27,6 @@ from scrapy_simhash.history import sql
 from scrapy_simhash.history.namespaces import read_runs
 from scrapy_simhash.history.record import NOTHING, Content, Record
 from scrapy_simhash.history.sql import EVERYTHING, NamespaceRow, Selection
-from scrapy_simhash.index.queries import is_orphan
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.index.words import KEPT, status_of
 from scrapy_simhash.item.keys import item_url
@@ -70,7 +69,7 @@ _select_dropped = _select(
     original_page=_short(func.coalesce(_met_at, url_of(schema.claims), sql.drops.original)),
     original_key=_short(func.coalesce(_met_at, sql.claims.key, sql.drops.original)),
     origin=sql.drops.origin,
-    is_orphan=is_orphan(),
+    is_orphan=sql.drops.orphaned,
     has_item=sql.drops.item.is_not(None),
     text=sql.text_number,
     **{
@@ -203,7 +202,7 @@ def choose_drops(
     columns = row.id, row.identity, row.run, row.action, row.key, url_of(schema.sightings), has_item
     query = select(*columns).where(*_is_one(namespace), *selection.conditions(schema.sightings))
     if orphans:
-        query = query.where(or_(is_orphan(), was_restored))
+        query = query.where(or_(row.orphaned, was_restored))
     found, newest = list[tuple[Row[Any], tuple[bool, int]]](), dict[int, tuple[bool, int]]()
     for rows in sql.read_in_pages(namespace, query, row.id):
         for one in rows:

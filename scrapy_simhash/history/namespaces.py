@@ -16,7 +16,6 @@ from scrapy_simhash.db.values import State
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import EVERYTHING, NO_DROPS, NamespaceRow, Selection
-from scrapy_simhash.index.queries import invalidated_count, is_orphan
 
 
 class RunRow(NamedTuple):
@@ -75,7 +74,7 @@ def read_namespaces(database: Database, name: str | None = None) -> list[Namespa
         row.scheme,
         row.plan,
         row.created,
-        (row.size - invalidated_count(row.id)).label("size"),
+        row.size,
         row.text_bytes,
         row.item_bytes,
         _width.label("width"),
@@ -129,7 +128,7 @@ def read_runs(namespace: NamespaceRow, selection: Selection = EVERYTHING) -> lis
     """The runs that met anything in a namespace, those of a selection; newest first."""
     claim, drop = sql.claims, sql.drops
     is_drop = drop.action.not_in(NO_DROPS)
-    is_lost = and_(is_drop, is_orphan(), drop.action != "report")
+    is_lost = and_(is_drop, drop.orphaned, drop.action != "report")
     of_claims = (
         select(claim.run, func.count(), _count(claim.state == State.PENDING))
         .where(*sql.claims_of(namespace))

@@ -12,7 +12,6 @@ from scrapy_simhash.db import schema
 from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.sql import NamespaceRow, Selection
-from scrapy_simhash.index.queries import is_orphan
 from scrapy_simhash.index.seen import ABSENT, RELEASED
 from scrapy_simhash.item.irrelevant import LEAST
 from scrapy_simhash.item.urls import UrlParts
@@ -59,7 +58,7 @@ def read_patterns(namespace: NamespaceRow, selection: Selection) -> list[Pattern
     examples: dict[str, str] = {}
     url = func.substr(url_of(schema.sightings), 1, sql.LONGEST_URL + 1).label("url")
     query = select(row.id, url, row.origin).where(
-        *(row.namespace == namespace.id, *selection.conditions(schema.sightings), ~is_orphan()),
+        *(row.namespace == namespace.id, *selection.conditions(schema.sightings), ~row.orphaned),
         row.status.not_in((*ABSENT, RELEASED)),
     )
     for one in namespace.read(query.order_by(row.id.desc()).limit(_MOST_SIGHTINGS)):

@@ -25,7 +25,6 @@ from scrapy_simhash.exceptions import FingerprintMismatch, NamespaceGone
 from scrapy_simhash.index.batch import bare_sketch
 from scrapy_simhash.index.claiming import Work
 from scrapy_simhash.index.lookup import Lookup
-from scrapy_simhash.index.queries import invalidated_count
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.verdict import Document, LeftOut, Verdict
@@ -140,9 +139,9 @@ class Index:
         self.close()
 
     def __len__(self) -> int:
-        """The number of claims, pending and confirmed."""
+        """The number of claims; those of dead runs count until they are deleted."""
         row = schema.namespaces.c
-        size = select(row.size - invalidated_count(row.id)).where(row.id == self.id)
+        size = select(row.size).where(row.id == self.id)
         return self.database.read(lambda connection: connection.scalar(size)) or 0
 
     def close(self) -> None:

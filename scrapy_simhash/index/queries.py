@@ -1,7 +1,8 @@
 """The queries for claims and sightings, and which of them count.
 
 One update of the row of a run that died invalidates all its claims; they are deleted later in small
-steps. So every query of claims must exclude those that are invalidated.
+steps, and with each the copies of its claims become orphans. So every query of claims must exclude
+those that are invalidated, but for their number.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import Invalidated
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.index.seen import ABSENT, RELEASED
 from scrapy_simhash.index.verdict import ClaimRow, Sighting
@@ -37,39 +37,6 @@ def is_valid(claims: sa.FromClause = schema.claims) -> sa.ColumnElement[bool]:
 def is_dead(runs: sa.FromClause) -> sa.ColumnElement[bool]:
     """The condition that nothing counts of what a run has met, as it may not be stored."""
     return sa.and_(runs.c.recovered.is_not(None), runs.c.on_crash == "release")
-
-
-def is_orphan() -> sa.ColumnElement[bool]:
-    """The condition that the claim an item was left out for is released or invalidated."""
-    claim, sighting = schema.claims.alias("stood"), schema.sightings.c
-    is_void = sa.exists().where(
-        claim.c.namespace == sighting.namespace,
-        claim.c.id == sighting.claim,
-        _claimant.c.id == claim.c.run,
-        _claimant.c.invalidated > claim.c.state,
-    )
-    any_run = schema.runs.alias("any_run")
-    # Evaluated once per query, and usually false.
-    may_be_invalidated = sa.exists(
-        sa.select(any_run.c.id).where(any_run.c.invalidated > Invalidated.NONE)
-    )
-    return sa.or_(sighting.orphaned == sa.true(), sa.and_(may_be_invalidated, is_void))
-
-
-def invalidated_count(namespace: sa.ColumnElement[int]) -> sa.ScalarSelect[int]:
-    """How many invalidated claims a namespace still has; costs nothing if no run has any."""
-    claims = schema.claims.alias("invalidated_claims")
-    return (
-        sa.select(sa.func.count())
-        .select_from(_claimant.join(claims, claims.c.run == _claimant.c.id))
-        .where(
-            _claimant.c.invalidated > Invalidated.NONE,
-            claims.c.state < _claimant.c.invalidated,
-            claims.c.namespace == namespace,
-        )
-        .correlate_except(_claimant, claims)
-        .scalar_subquery()
-    )
 
 
 _texts = schema.texts.c

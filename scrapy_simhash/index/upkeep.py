@@ -19,7 +19,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import RESTORED, SAME, ComparedBy, State
 from scrapy_simhash.index.batch import document_row, keys_of, pack_keys
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.queries import claims_of, is_dead, is_orphan
+from scrapy_simhash.index.queries import claims_of, is_dead
 from scrapy_simhash.index.verdict import BY_HAND, ClaimRow, Document
 from scrapy_simhash.index.writer import CHUNK, in_parts, writing
 from scrapy_simhash.keys.bands import Bands
@@ -60,7 +60,7 @@ def expire(index: Index, before: float) -> tuple[int, int]:
     )
     old = (
         sa.select(row.id, row.identity, row.claim, row.status, row.before, row.item_bytes)
-        .where(row.namespace == index.id, row.created < before, ~is_met, ~is_orphan())
+        .where(row.namespace == index.id, row.created < before, ~is_met, ~row.orphaned)
         .where(~sa.exists().where(run.id == row.run, run.closed.is_(None), run.heartbeat >= before))
         .order_by(row.id)
         .limit(CHUNK)

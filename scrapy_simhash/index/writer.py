@@ -19,7 +19,7 @@ from scrapy_simhash.db.lock import LockedNamespace, Sizes, lock, record_sizes
 from scrapy_simhash.db.statements import insert_rows, is_in
 from scrapy_simhash.db.values import ComparedBy, State
 from scrapy_simhash.index.batch import exact_key, slotted
-from scrapy_simhash.index.queries import claims_of, is_old, is_orphan
+from scrapy_simhash.index.queries import claims_of, is_old
 from scrapy_simhash.index.seen import ABSENT, RELEASED, Visits
 from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.keys.plan import load_keys
@@ -137,8 +137,8 @@ _drop_items = (
 _drop_texts = sa.delete(_texts).where(*_rows_of(_texts))
 _TEXTS = _oldest(_texts.c.bytes), _drop_texts
 # Items whose original is stored; those that may be stored nowhere, which go last.
-_COPIES = _oldest(_seen.item_bytes, _has_item, ~is_orphan()), _drop_items
-_ORPHANS = _oldest(_seen.item_bytes, _has_item, is_orphan()), _drop_items
+_COPIES = _oldest(_seen.item_bytes, _has_item, ~_seen.orphaned), _drop_items
+_ORPHANS = _oldest(_seen.item_bytes, _has_item, _seen.orphaned), _drop_items
 
 
 def stored_keys(plan: str, claim: ClaimRow) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from claims import article, leave_out, remember
 from servers import ENGINES
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
@@ -91,24 +91,6 @@ def test_of_quarantined_items_the_oldest_go_first_and_orphans_last(db: Database)
     assert len(items_kept(db)) == 1
     assert index.lookup.counts["quarantine/orphans_pushed_out"] == 3
     assert booked(db)[0] == 9000
-
-
-def test_what_was_dropped_against_a_dead_run_is_an_orphan_before_its_claims_are_gone(
-    db: Database,
-) -> None:
-    dead, index = Index(db), Index(db, item_budget=6000)
-    dead.confirm(dead.claim(article(0), key="a"))
-    for number in range(3):
-        keep(index, number, 0, "http://orphan.test/")
-    index.confirm(index.claim(article(5), key="5"))
-    runs = schema.runs
-    invalidated = (
-        update(runs).where(runs.c.id == dead.run.id).values(invalidated=schema.Invalidated.ALL)
-    )
-    db.transact(lambda connection: connection.execute(invalidated))
-    for number in range(20):
-        keep(index, number, 5, "http://other.test/")
-    assert items_kept(db).count("http://orphan.test/") == 3
 
 
 def test_a_text_is_kept_up_to_an_eighth_of_the_budget(db: Database) -> None:
