@@ -21,9 +21,6 @@ from sqlalchemy.exc import (
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.visible import visible, without_passwords
 
-#: The bytes of a row in a statement, at most, and of all items in one transaction.
-LARGEST_ROW = 128 << 20
-
 # How many times per timeout a wait for a lock is interrupted, which shows that the database works.
 _SLICES = 8
 
@@ -214,8 +211,6 @@ class Connections:
     def __init__(self, engine: Engine, name: str, timeout: float, makes_tables: bool) -> None:
         self._engine, self._name, self._timeout = engine, name, timeout
         self._makes_tables = makes_tables
-        #: The bytes that a row may take in a statement.
-        self.largest_row = LARGEST_ROW
         # Before SQLAlchemy's own, which fails in a database without an encoding.
         event.listen(engine, "connect", self._on_connect, insert=True)
         event.listen(engine, "begin", self._on_begin)
@@ -232,11 +227,6 @@ class Connections:
                 f"{self._name}: the database's encoding is SQL_ASCII, and must be UTF8: create "
                 "another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
             )
-        if driver == "pymysql":
-            # What a statement may have, less what one row needs.
-            cursor.execute("SELECT @@max_allowed_packet")
-            packet = int(cursor.fetchone()[0])
-            self.largest_row = min(LARGEST_ROW, packet - packet // 16)
         for statement in self._settings():
             cursor.execute(statement)
         cursor.close()

@@ -23,9 +23,6 @@ class Invalidated(IntEnum):
     ALL = 2
 
 
-#: Characters that fit into a Text column of MariaDB if each takes four bytes.
-TEXT_LENGTH = 16_383
-
 metadata = sa.MetaData()
 
 
@@ -89,7 +86,6 @@ _LONG = 1 << 24
 _Blob = sa.LargeBinary().with_variant(sa.LargeBinary(_LONG), "mysql", "mariadb")
 # 256 bytes, or 260.
 _Sketch = _bytes(260)
-_LongText = sa.Text().with_variant(sa.Text(_LONG), "mysql", "mariadb")
 
 meta = _table(
     "meta",
@@ -143,7 +139,7 @@ runs = _table(
     sa.Column("recovered", sa.Double),
     # Claims in a state below this are invalidated; they are deleted later in small steps.
     sa.Column("invalidated", sa.SmallInteger, nullable=False, default=0),
-    sa.Column("stats", _LongText),
+    sa.Column("stats", sa.Text().with_variant(sa.Text(_LONG), "mysql", "mariadb")),
     # Runs look for dead ones when they open, and from time to time.
     sa.Index("simhash_runs_settled", "settled"),
     sa.Index("simhash_runs_invalidated", "invalidated"),
@@ -169,9 +165,9 @@ claims = _table(
     # The distance of the nearest claim that was compared and was not a duplicate.
     sa.Column("nearest", sa.SmallInteger),
     sa.Column("created", sa.Double, nullable=False),
-    sa.Column("key", _LongText, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
     # Null if equal to the key: see `url_of`.
-    sa.Column("url", _LongText),
+    sa.Column("url", sa.Text),
     # Keys that can't be computed from the fingerprint: 4 bytes each, little-endian.
     sa.Column("packed_keys", _bytes(516)),
     # Equal for equal items.
@@ -228,9 +224,9 @@ sightings = _table(
     # The number of what was there before, and under which identity; 0 for nothing.
     sa.Column("before", sa.BigInteger, nullable=False),
     sa.Column("source", sa.BigInteger, nullable=False),
-    sa.Column("key", _LongText, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
     # Null if equal to the key: see `url_of`.
-    sa.Column("url", _LongText),
+    sa.Column("url", sa.Text),
     # What the item showed; null where that is what its claim has.
     sa.Column("digest", _Digest),
     sa.Column("text_digest", sa.BigInteger),
@@ -242,7 +238,7 @@ sightings = _table(
     sa.Column("similarity", sa.Double),
     sa.Column("estimated", sa.Boolean, nullable=False),
     # Where it was before, if elsewhere; or the original of a copy: its claim may be gone.
-    sa.Column("original", _LongText),
+    sa.Column("original", sa.Text),
     # The short values that changed, as JSON.
     sa.Column("fields", _Blob),
     # It was said to be gone before.

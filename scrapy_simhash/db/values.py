@@ -28,6 +28,9 @@ SAME = "same"
 #: That on an item that was restored: it is left out no more.
 RESTORED = "restored"
 
+#: Characters that fit into a Text column of MariaDB if each takes four bytes.
+TEXT_LENGTH = 16_383
+
 SECRET_BYTES = 16
 _LEAST_SECRET_CHARACTERS = 16
 

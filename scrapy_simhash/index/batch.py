@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from scrapy_simhash.db.values import ComparedBy, storable
+from scrapy_simhash.db.values import TEXT_LENGTH, ComparedBy, storable
 from scrapy_simhash.features.shingles import minhash
 from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.index.verdict import ClaimRow, Document, Sighting
@@ -69,8 +69,8 @@ def document_row(document: Document, claimant: ClaimRow, width: int) -> ClaimRow
         compared_by=how_compared(document),
         fingerprint=cast("int", document.sketch.fingerprint).to_bytes(width, "big"),
         size=document.sketch.size,
-        key=storable(document.key),
-        url=storable(document.url),
+        key=storable(document.key, TEXT_LENGTH),
+        url=storable(document.url, TEXT_LENGTH),
         digest=document.digest,
         facts=None if document.facts is None else document.facts.packed(),
         minhash=None if shingles is None or not shingles.size else minhash(shingles),
@@ -106,20 +106,12 @@ def known_row(document: Document, before: Sighting, claimant: ClaimRow, width: i
         alone=document.alone,
         compared_by=before.compared_by,
         fingerprint=bytes(width),
-        key=storable(document.key),
-        url=storable(document.url),
+        key=storable(document.key, TEXT_LENGTH),
+        url=storable(document.url, TEXT_LENGTH),
         digest=before.digest,
         facts=before.facts,
         text_digest=before.text_digest,
     )
-
-
-def statement_size(key: str, url: str | None, item: bytes | None = None) -> int:
-    """The bytes that a row with these values takes in a statement, at most.
-
-    Characters take up to four, and a byte two if it is escaped.
-    """
-    return 4 * (len(key) + len(url or "")) + 2 * len(item or b"")
 
 
 def text_digest_of(document: Document) -> int:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, cast
 from sqlalchemy import Connection
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.engine import LARGEST_ROW
 from scrapy_simhash.db.lock import Sizes, first_number, lock
 from scrapy_simhash.db.statements import insert_rows
 from scrapy_simhash.db.values import State, storable
@@ -21,7 +20,6 @@ from scrapy_simhash.index.batch import (
     equal_at_once,
     identity_hash,
     packed_text,
-    statement_size,
 )
 from scrapy_simhash.index.comparing import BatchCandidates, decide_batch, final
 from scrapy_simhash.index.lookup import Lookup
@@ -32,7 +30,7 @@ from scrapy_simhash.index.writer import Writer, largest
 from scrapy_simhash.item.facts import OTHERS, REST_KEY, REST_OF_ITEM, Facts, changed_facts, keys_of
 from scrapy_simhash.item.folding import are_state
 from scrapy_simhash.item.keys import item_url
-from scrapy_simhash.text.packed import TooLarge, pack_bytes
+from scrapy_simhash.text.packed import pack_bytes
 
 # Characters of the URL of an original that are stored.
 _LONGEST_URL = 2000
@@ -76,13 +74,11 @@ class Work:
     ) -> None:
         self._run, self._lookup, self._budgets = run, lookup, budgets
         self._database, self._namespace = lookup.database, lookup.namespace.id
-        most = self._database.connections.largest_row
         # The same for each attempt.
         self._claimant = ClaimRow(self._namespace, run=run.id, created=self._database.now())
         self._visits = run.visits_in(self._namespace) if lookup.rule.known else NO_VISITS
         self._claims, self._batch = claims, cast("Batch | None", None)
-        self._reasons = [_reason_to_skip(document, most) for document in claims]
-        self._largest_text = min(largest(self._budgets[0]), most // 2)
+        self._reasons = [_reason_to_skip(document) for document in claims]
         # Without those of an earlier namespace of this name.
         confirmed = [verdict.claim for verdict in confirm if verdict.claim]
         self._confirm = [claim for claim in confirmed if claim.namespace == self._namespace]
@@ -91,9 +87,6 @@ class Work:
         self._release = [one.claim for one in released if one.claim and not one.has_old_claim]
         self._old = [one.claim.id for one in released if one.claim and one.has_old_claim]
         self._left_out = _items(left_out, self._namespace)
-        sizes = [statement_size("", None, one[1]) for one in self._left_out.values()]
-        if max(sizes, default=0) > most or sum(sizes) > LARGEST_ROW:
-            raise TooLarge(f"items of {sum(sizes):,} bytes; a row may have {most:,}")
 
     def do(self) -> list[Any]:
         """Do it; returns the verdicts on the documents to be claimed."""
@@ -150,7 +143,6 @@ class Work:
         """Take the lock and do the work, given what was decided before; returns the verdicts."""
         held = lock(connection, self._namespace, len(self._claims), self._foreseen(decided))
         writer = Writer(connection, self._namespace, held, self._budgets)
-        writer.largest_text = self._largest_text
         writer.release(self._released, self._old, self._claimant.run)
         writer.delete(self._release, orphaned=True)
         was_made_again = writer.confirm(self._confirm)
@@ -166,10 +158,10 @@ class Work:
 
     def _foreseen(self, decided: _Decided | None) -> Sizes:
         """What is stored if nobody else writes: no more answers are waited for behind the lock."""
-        texts = map(len, self._texts(decided).values() if decided else ())
+        texts = self._texts(decided).values() if decided else ()
         return Sizes(
             sum(map(_has_own_claim, decided.verdicts if decided else ())),
-            sum(size for size in texts if size <= self._largest_text),
+            sum(map(len, texts)),
             sum(one[-1] for one in self._left_out.values()),
         )
 
@@ -182,7 +174,8 @@ class Work:
         for document, verdict in zip(documents, decided.verdicts, strict=True):
             number = verdict.row.id if verdict.row else 0
             is_stored = _has_own_claim(verdict) or not decided.seen.added[number].of_claim
-            if is_stored and (text := packed_text(document)) is not None:
+            text = packed_text(document) if is_stored else None
+            if text is not None and len(text) <= largest(self._budgets[0]):
                 texts[number] = text
         return texts
 
@@ -253,10 +246,9 @@ def _items(left_out: Sequence[LeftOut], namespace: int) -> dict[int, tuple[Any, 
     return items
 
 
-def _reason_to_skip(document: Document, largest_row: int) -> str | None:
-    if document.sketch.fingerprint is None and not document.downloaded_in:
-        return "no_text"
-    return "too_large" if statement_size(document.key, document.url) > largest_row else None
+def _reason_to_skip(document: Document) -> str | None:
+    is_empty = document.sketch.fingerprint is None and not document.downloaded_in
+    return "no_text" if is_empty else None
 
 
 def _has_own_claim(verdict: Verdict) -> bool:

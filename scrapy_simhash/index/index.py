@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import check_url
 from scrapy_simhash.db.transactions import Database, read_secret
-from scrapy_simhash.db.values import check_name, secret_of, storable
+from scrapy_simhash.db.values import TEXT_LENGTH, check_name, secret_of, storable
 from scrapy_simhash.exceptions import FingerprintMismatch, NamespaceGone
 from scrapy_simhash.index.batch import bare_sketch
 from scrapy_simhash.index.claiming import Work
@@ -87,7 +87,7 @@ class Index:
             rule.scheme, rule.similarity, rule.distance, candidates, expected_size=expected_size
         )
         self.namespace = check_name(namespace)
-        self._compared = storable(compared, schema.TEXT_LENGTH)
+        self._compared = storable(compared, TEXT_LENGTH)
         self._budgets = text_budget, item_budget
         self.counts = Counter[str]()
         self._owns_database = not isinstance(database, Database)
@@ -230,7 +230,6 @@ class Index:
 
         Raises:
             IndexUnavailable: none of it is known to have been done.
-            TooLarge: nothing was done; a document, or all together, are too large for the database.
         """
         if len(claims) > BATCH:
             first = self.execute(claims[:BATCH], confirm, release, left_out)

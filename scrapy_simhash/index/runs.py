@@ -30,9 +30,9 @@ from sqlalchemy import (
 )
 
 from scrapy_simhash.db import schema
-from scrapy_simhash.db.schema import TEXT_LENGTH, Invalidated
+from scrapy_simhash.db.schema import Invalidated
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.db.values import storable
+from scrapy_simhash.db.values import TEXT_LENGTH, storable
 from scrapy_simhash.exceptions import IndexUnavailable, IndexUnusable
 from scrapy_simhash.index.queries import is_dead
 from scrapy_simhash.index.recovery import (

@@ -39,11 +39,11 @@ ITEM = ("action", "item", "item_type", "item_bytes")
 
 
 def largest(budget: float) -> float:
-    """The largest size of one item or text, in bytes: an eighth of the budget.
+    """The largest size of one item or text, in bytes: an eighth of the budget, at most 6 MiB.
 
-    So no single one can displace all others.
+    So no single one can displace all others, or be more than a server takes in a statement.
     """
-    return budget / 8
+    return min(budget / 8, 6 << 20)
 
 
 def _rows_of(table: sa.Table, column: str = "id") -> tuple[sa.ColumnElement[bool], ...]:
@@ -171,7 +171,6 @@ class Writer:
     Attributes:
         numbers: those reserved for new claims.
         plan: the id of the namespace's keys.
-        largest_text: bytes of the largest text that is stored.
         evicted: what :meth:`record` removed to stay within the budgets, by the names of stats.
     """
 
@@ -185,15 +184,12 @@ class Writer:
         self._connection, self._namespace, self._held = connection, namespace, held
         self.plan, self._budgets = held.plan, budgets
         self.numbers = held.numbers
-        self.largest_text = largest(budgets[0])
         # Added so far, beyond what was foreseen; negative if more was removed.
         self.claims, self.text_bytes, self.item_bytes = (-size for size in held.foreseen)
-        self._texts: list[tuple[Any, ...]] = []
         self.evicted = Counter[str]()
 
     def record(self) -> None:
-        """Store the texts, remove what exceeds the budgets, record the sizes; call it last."""
-        insert_rows(self._connection, _texts, self._texts)
+        """Remove what exceeds the budgets, and record the sizes; call it last."""
         before, (texts, items) = self._held.sizes, self._budgets
         if (size := before.text_bytes + self.text_bytes) > texts:
             wanted = size - _LEFT_OF_BUDGET * texts
@@ -330,11 +326,10 @@ class Writer:
             self.item_bytes += sum(one[-1] for one in items.values())
 
     def add_texts(self, texts: Mapping[int, bytes]) -> None:
-        """Have texts stored, except large ones, given by their numbers."""
-        for number, text in texts.items():
-            if len(text) <= self.largest_text:
-                self._texts.append((self._namespace, number, len(text), text))
-                self.text_bytes += len(text)
+        """Store texts, given by their numbers."""
+        rows = [(self._namespace, number, len(text), text) for number, text in texts.items()]
+        insert_rows(self._connection, _texts, rows)
+        self.text_bytes += sum(map(len, texts.values()))
 
     def _ask(self, statement: sa.Executable, numbers: Collection[int], **more: Any) -> Any:
         """Execute a statement on rows of this namespace."""

@@ -136,13 +136,8 @@ async def test_what_can_not_be_kept_is_not_dropped(tmp_path, monkeypatch):
 
 
 @deferred_f_from_coro_f
-@pytest.mark.parametrize("limit", ["quarantine", "database"])
-async def test_a_duplicate_that_is_too_large_to_be_kept_is_not_dropped(
-    tmp_path, caplog, monkeypatch, limit
-):
+async def test_a_duplicate_that_is_too_large_to_be_kept_is_not_dropped(tmp_path, caplog):
     """An eighth of the budget is allowed: one more byte could not be restored."""
-    if limit == "database":
-        monkeypatch.setattr("scrapy_simhash.db.engine.LARGEST_ROW", 3000)
 
     class Spider(PageSpider):
         def parse(self, response):
@@ -152,7 +147,7 @@ async def test_a_duplicate_that_is_too_large_to_be_kept_is_not_dropped(
     database = tmp_path / "index.db"
     settings = {
         "SIMHASH_DATABASE_URL": f"sqlite:///{database}",
-        "SIMHASH_QUARANTINE": 8 * 1000 if limit == "quarantine" else 1 << 30,
+        "SIMHASH_QUARANTINE": 8 * 1000,
         "SIMHASH_FACTS": "never",
     }
     with serve({"/a": article(1), "/large": article(1), "/small": article(1)}) as site:

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.db.values import storable
+from scrapy_simhash.db.values import TEXT_LENGTH, storable
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.runs import Run
 
@@ -40,7 +40,9 @@ def test_what_strangers_name_is_claimed_dropped_and_kept_like_anything(
     assert (other.kind, other.differs) == ("unique", odd)
     (again,) = index.execute(claims=[claimed("first", "1")])
     assert again.match is not None
-    assert (again.match.url, again.match.key) == (storable(copy.url), storable(first.key))
+    assert (again.match.url, again.match.key) == tuple(
+        storable(name, TEXT_LENGTH) for name in (copy.url, first.key)
+    )
     for column in (schema.sightings.c.item_type, schema.claims.c.differs):
         named = select(column).where(column.is_not(None))
         found = db.read(lambda connection, named=named: list(connection.scalars(named)))
