@@ -4,7 +4,7 @@
 
 The pairs are those of benchmarks/pairs.py, the pages .html files of different content. For each
 similarity asked for, and each plan: its recall at exactly that similarity by the formula; the
-share of the pairs that are that similar which the distance on 128 bits accepts (decision), and
+share of the pairs that are that similar which are near enough to be compared (decision), and
 which are also found, the mean over several random mixes of the same shingles; and how many
 of a million documents a document meets that are not near-duplicates: strangers, measured on all
 pairs of pages below a similarity of .5, and pages that share a tenth, a fifth, a third of their
@@ -23,7 +23,7 @@ from pairs import read_pairs
 
 from scrapy_simhash.features.shingles import mix64
 from scrapy_simhash.keys.bands import Bands, bands_for
-from scrapy_simhash.simhash.measure import distance, limits
+from scrapy_simhash.simhash.measure import candidate_limit, distance
 from scrapy_simhash.simhash.scheme import Sketch, load_scheme
 from scrapy_simhash.text.page import page_text
 
@@ -78,7 +78,7 @@ def main() -> None:
     ]
     print(f"{len(strangers)} pairs of pages")
     for similarity, plans in PLANS.items():
-        limit = limits(similarity)[1]
+        limit = candidate_limit(similarity)
         alike = [(a, b) for jaccard, a, b in pairs if jaccard >= similarity]
         accepted = [(a, b) for a, b in alike if distance(a.fingerprint, b.fingerprint) <= limit]
         print(

@@ -5,9 +5,9 @@
 
 Every line of the file is a JSON object with the texts `a` and `b`, their exact `jaccard`
 similarity, the language `lang` and the class of `length`. At each similarity asked for: the share
-of the pairs that are that similar which is accepted (recall), also of those that the low 64 bits
-make candidates (indexed), and the share accepted of the pairs below .5 and from .5 to .7. With a
-distance, which is what other schemes than the default one decide by, of the pairs from .8 and .9.
+of the pairs that are that similar whose texts are compared (recall), and that of the pairs below .5
+and from .5 to .7. With a distance, which is what other schemes than the default one decide by, of
+the pairs from .8 and .9.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simhash.simhash.measure import distance, limits
+from scrapy_simhash.simhash.measure import candidate_limit, distance
 from scrapy_simhash.simhash.scheme import Scheme, load_scheme
-
-LOW = (1 << 64) - 1
 
 
 def read_pairs(path: Path) -> Iterator[dict[str, Any]]:
@@ -36,15 +34,9 @@ def read_pairs(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def distances(scheme: Scheme, pairs: list[dict[str, Any]]) -> NDArray[np.int64]:
-    """One row a pair: the distance on the low 64 bits and on all; -1 without fingerprints."""
-    rows = []
-    for pair in pairs:
-        a, b = (scheme.sketch(pair[side]).fingerprint for side in "ab")
-        if a is None or b is None:
-            rows.append((-1, -1))
-        else:
-            rows.append((distance(a & LOW, b & LOW), distance(a, b)))
-    return np.array(rows)
+    """The distance of each pair; -1 without fingerprints."""
+    prints = [[scheme.sketch(pair[side]).fingerprint for side in "ab"] for pair in pairs]
+    return np.array([-1 if None in (a, b) else distance(a, b) for a, b in prints])
 
 
 def share(accepted: NDArray[np.bool_], among: NDArray[np.bool_]) -> str:
@@ -64,25 +56,21 @@ def main() -> None:
     options = parser.parse_args()
     pairs = list(read_pairs(options.pairs))
     scheme = load_scheme(options.scheme, options.options)
-    low, whole = distances(scheme, pairs).T
+    found = distances(scheme, pairs)
     print(scheme.id)
     if options.distance:
         for k in options.distance:
-            accepted = (whole >= 0) & (whole <= k)
+            accepted = (found >= 0) & (found <= k)
             print(f"\ndistance {k} of {scheme.bits} bits")
             table(
                 pairs, {"J >= .8": (accepted, 0.8, 1.1), "J >= .9": (accepted, 0.9, 1.1)}, accepted
             )
         return
     for similarity in options.similarity:
-        k1, k2 = limits(similarity)
-        accepted = (whole >= 0) & (whole <= k2)
-        print(f"\nsimilarity {similarity}: at most {k1} of 64 and {k2} of 128 bits")
-        recall = {
-            "recall": (accepted, similarity, 1.1),
-            "indexed": (accepted & (low <= k1), similarity, 1.1),
-        }
-        table(pairs, recall, accepted)
+        limit = candidate_limit(similarity)
+        accepted = (found >= 0) & (found <= limit)
+        print(f"\nsimilarity {similarity}: at most {limit} of {scheme.bits} bits")
+        table(pairs, {"recall": (accepted, similarity, 1.1)}, accepted)
 
 
 def table(

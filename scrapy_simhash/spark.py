@@ -104,7 +104,9 @@ def deduplicate(
     rule = Rule(similarity=similarity, scheme=load_scheme(scheme, scheme_options), facts=facts)
     criteria = criteria_of(prefer.split(",")) if prefer else ()
     secret_ = secret_of(secret or token_hex())
-    plan = Plan.make(rule, secret_, candidates="bands", prefer=criteria)
+    plan = Plan.make(rule, secret_, prefer=criteria)
+    if not plan.keys.needs_shingles:
+        raise ValueError(f"the scheme {scheme!r} has a distance, Spark takes a similarity")
     compared = ComparedFields(fields, ignore, key)
     reader = ItemReader(plan.scheme, plan.secret, compared, min_features, max_text)
     sketches = df.mapInArrow(partial(_sketched, plan, reader, order, url), _SKETCH)

@@ -233,7 +233,6 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
     plan = Plan.make(
         replace(settings.rule, facts=options.facts or settings.facts),
         secret,
-        candidates=settings.candidates,
         expected_size=settings.expected_size,
         prefer=options.prefer,
     )

@@ -103,7 +103,7 @@ class KeptByKey:
         # For each slot the values to XOR a key with, to get the keys to look up.
         self._flips = [np.zeros(1, np.int32)] * plan.keys.slots
         if isinstance(plan.keys, Blocks):
-            self._flips = plan.keys.flips(plan.rule.radius)
+            self._flips = plan.keys.flips(plan.rule.limit)
         self._kept: dict[tuple[int, int], list[int]] = {}
 
     def keys(self, number: int, shared: Sequence[int]) -> list[tuple[int, int]]:

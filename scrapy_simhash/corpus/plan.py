@@ -89,7 +89,6 @@ class Plan:
         rule: Rule,
         secret: bytes,
         *,
-        candidates: str = "auto",
         expected_size: int = 1_000_000,
         prefer: Sequence[Criterion] = (),
     ) -> Plan:
@@ -101,9 +100,7 @@ class Plan:
             ValueError: as :class:`~scrapy_simhash.Index` does.
         """
         rule = replace(rule, known=None)
-        keys = choose_keys(
-            rule.scheme, rule.similarity, rule.distance, candidates, expected_size=expected_size
-        )
+        keys = choose_keys(rule.scheme, rule.similarity, rule.distance, expected_size=expected_size)
         return cls(keyed(rule.scheme, secret), secret, rule, keys, prefer)
 
     @property

@@ -18,7 +18,7 @@ from scrapy_simhash.durable import sync_folders
 from scrapy_simhash.exceptions import IndexUnusable, SettingError
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import FactsMode, Known, Verdict
-from scrapy_simhash.keys.plan import choose_keys, choose_limits
+from scrapy_simhash.keys.plan import distance_of
 from scrapy_simhash.simhash.scheme import Scheme, load_scheme, longest_text
 from scrapy_simhash.text.page import Extractor, load_extractor
 from scrapy_simhash.visible import shortened
@@ -84,9 +84,6 @@ class Settings:
     facts: FactsMode = _setting("auto", checks.one_of("auto", "always", "never"))
     similarity: float = _setting(0.9, checks.number(0.7, 1))
     distance: int | None = _setting(None, checks.number(0, 160, int))
-    candidates: Literal["auto", "bands", "blocks"] = _setting(
-        "auto", checks.one_of("auto", "bands", "blocks")
-    )
     scheme: Scheme = _setting("shingles", checks.name)
     scheme_options: Mapping[str, Any] = _setting({}, checks.mapping)
     extractor: Extractor = _setting("density", load_extractor)
@@ -230,7 +227,6 @@ class Settings:
             database,
             namespace=namespace,
             rule=self.rule,
-            candidates=self.candidates,
             run=run,
             text_budget=self.text_budget,
             item_budget=self.quarantine,
@@ -287,11 +283,8 @@ def _together(values: dict[str, Any]) -> dict[str, Any]:
     with _blamed_on(blamed, given):
         scheme = values["scheme"] = load_scheme(name, options)
     values["max_text"] = longest_text(scheme, values["max_text"])
-    limits = scheme, values["similarity"], values["distance"]
     with _blamed_on("SIMHASH_DISTANCE", values["distance"]):
-        choose_limits(*limits)
-    with _blamed_on("SIMHASH_CANDIDATES", values["candidates"]):
-        choose_keys(*limits, values["candidates"])
+        distance_of(scheme, values["distance"])
     return values
 
 

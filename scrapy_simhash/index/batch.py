@@ -145,7 +145,7 @@ def bare_sketch(fingerprint: int | None, scheme: Scheme, keys: Bands | Blocks) -
     if keys.needs_shingles:
         raise TypeError(
             "this index finds candidates by MinHash bands, which are computed from a text's "
-            "shingles: pass the text, or open the index with candidates='blocks'"
+            "shingles: pass the text, or open the index with a distance"
         )
     if not 0 <= fingerprint < 1 << scheme.bits:
         raise ValueError(

@@ -12,7 +12,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from sqlalchemy import Connection, Row, insert, select
 from sqlalchemy.engine import URL
@@ -45,7 +45,6 @@ class Index:
         database: an SQLAlchemy URL, or a :class:`Database` shared by several indexes.
         namespace: documents are compared only within one.
         rule: when two documents are near-duplicates; by default ``Rule()``.
-        candidates: "bands", "blocks", or "auto": bands for shingles without a distance.
         engine_options: for :func:`sqlalchemy.create_engine`.
         timeout: seconds until a call gives up; ten times as long if others are seen to commit.
         run: the run that claims; by default its own, which is closed with the index.
@@ -72,7 +71,6 @@ class Index:
         *,
         namespace: str = "default",
         rule: Rule | None = None,
-        candidates: Literal["auto", "bands", "blocks"] = "auto",
         engine_options: Mapping[str, Any] | None = None,
         timeout: float = 10.0,
         run: Run | None = None,
@@ -84,7 +82,7 @@ class Index:
     ) -> None:
         self._rule = rule = rule or Rule()
         self._wanted_keys = choose_keys(
-            rule.scheme, rule.similarity, rule.distance, candidates, expected_size=expected_size
+            rule.scheme, rule.similarity, rule.distance, expected_size=expected_size
         )
         self.namespace = check_name(namespace)
         self._compared = storable(compared, TEXT_LENGTH)
@@ -164,13 +162,13 @@ class Index:
         """Claim a text or a fingerprint.
 
         Args:
-            content: a text; or a fingerprint, which needs an index with exact blocks, and is
+            content: a text; or a fingerprint, which needs an index with a distance, and is
                 comparable with texts only if made by the index's `scheme`; None if there is none.
             key: the identity key: documents with the same key are versions of one.
             url: of its page.
 
         Raises:
-            TypeError: a fingerprint, but the index has bands.
+            TypeError: a fingerprint, but the index has a similarity.
             ValueError: a fingerprint that is negative or wider than the scheme's.
             IndexUnavailable: the database did not answer in time. Nothing was claimed, or the claim
                 is released when this run is recovered.

@@ -78,7 +78,7 @@ class Lookup:
         self._flips = [[0]] * (keys.slots + 1)
         if isinstance(keys, Blocks):
             try:
-                flips = keys.flips(rule.radius if keys.bits <= 64 else rule.limit)
+                flips = keys.flips(rule.limit)
                 self._flips = [*(masks.view(np.uint32).tolist() for masks in flips), [0]]
             except ValueError as error:
                 raise _mismatch(name, keys, str(error)) from error

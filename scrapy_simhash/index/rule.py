@@ -11,9 +11,9 @@ from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Known, Match, Sigh
 from scrapy_simhash.item.evidence import PAGE_BIT
 from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts
 from scrapy_simhash.item.names import name_of
-from scrapy_simhash.keys.plan import choose_limits
+from scrapy_simhash.keys.plan import distance_of
 from scrapy_simhash.simhash.measure import candidate_limit
-from scrapy_simhash.simhash.scheme import Scheme, has_shingles, own_distance
+from scrapy_simhash.simhash.scheme import Scheme
 from scrapy_simhash.simhash.shingles import Shingles
 
 
@@ -32,7 +32,6 @@ class Rule:
         ignored: fields that are no longer read: earlier versions may have them.
         limit: the largest Hamming distance of two documents that are compared.
         threshold: the least Jaccard similarity of near-duplicates; None if their distance decides.
-        radius: the distance within which blocks of 64 bits are searched.
 
     Raises:
         ValueError: the similarity or the distance is out of range, or the scheme needs a distance.
@@ -47,19 +46,15 @@ class Rule:
     ignored: tuple[str, ...] = ()
     limit: int = field(init=False)
     threshold: float | None = field(init=False, compare=False)
-    radius: int = field(init=False, compare=False)
     #: The hashes of the names in `ignored`.
     ignored_keys: frozenset[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        radius, limit = choose_limits(self.scheme, self.similarity, self.distance)
-        by_distance = self.distance is not None or own_distance(self.scheme) is not None
-        threshold = None if by_distance or not has_shingles(self.scheme) else self.similarity
-        if threshold is not None:
-            limit = candidate_limit(self.similarity)
+        limit = distance_of(self.scheme, self.distance)
+        threshold = self.similarity if limit is None else None
         object.__setattr__(self, "threshold", threshold)
+        limit = candidate_limit(self.similarity) if limit is None else limit
         object.__setattr__(self, "limit", limit)
-        object.__setattr__(self, "radius", radius)
         ignored_keys = frozenset(name_of(name).key for name in self.ignored)
         object.__setattr__(self, "ignored_keys", ignored_keys)
 

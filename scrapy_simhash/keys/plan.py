@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simhash.keys.bands import MOST_SLOTS, Bands, bands_for
-from scrapy_simhash.simhash.measure import limits
+from scrapy_simhash.simhash.measure import BITS
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, has_shingles, own_distance
 
 #: A band shared by this many claims is hot: no more are stored under it. Otherwise a template that
@@ -187,51 +187,31 @@ def load_keys(id: str) -> Bands | Blocks:  # noqa: A002
     raise ValueError(f"{id!r} is not an id of keys, such as 'bands 8x4' or 'blocks 22+21+21'")
 
 
-def choose_limits(scheme: Scheme, similarity: float, distance: int | None) -> tuple[int, int]:
-    """The distances within which blocks are searched, and up to which documents are duplicates.
+def distance_of(scheme: Scheme, distance: int | None) -> int | None:
+    """The distance up to which documents are duplicates; None if their similarity decides.
 
-    Raises ValueError for one out of range, or missing for a scheme without similarities.
+    By default that of the scheme. Raises ValueError for one out of range, or for none if the scheme
+    has no shingles.
     """
     distance = own_distance(scheme) if distance is None else distance
-    if distance is None:
-        if scheme.bits != 128:
-            raise ValueError(
-                f"a similarity needs fingerprints of 128 bits, {scheme.id!r} has "
-                f"{scheme.bits}: a distance is needed"
-            )
-        return limits(similarity)
-    if not 0 <= distance <= scheme.bits // 2:
+    if distance is None and not (has_shingles(scheme) and scheme.bits == BITS):
+        raise ValueError(
+            f"a similarity needs shingles, and fingerprints of {BITS} bits; {scheme.id!r} has "
+            f"{scheme.bits} bits: a distance is needed"
+        )
+    if distance is not None and not 0 <= distance <= scheme.bits // 2:
         raise ValueError(
             f"distance {distance}: allowed is 0 to {scheme.bits // 2}, half the bits of "
             f"{scheme.id!r}"
         )
-    return distance, distance
+    return distance
 
 
 def choose_keys(
-    scheme: Scheme,
-    similarity: float,
-    distance: int | None,
-    candidates: str,
-    *,
-    expected_size: int = 1_000_000,
+    scheme: Scheme, similarity: float, distance: int | None, *, expected_size: int = 1_000_000
 ) -> Bands | Blocks:
-    """The keys for a scheme and a similarity or distance.
-
-    Raises ValueError for candidates other than "auto", "bands" and "blocks", and for "bands"
-    without shingles or without a similarity.
-    """
-    if candidates not in {"auto", "bands", "blocks"}:
-        raise ValueError(f"candidates {candidates!r}: allowed are 'auto', 'bands', 'blocks'")
-    distance = own_distance(scheme) if distance is None else distance
-    can_have_bands = has_shingles(scheme) and distance is None
-    if candidates == "bands" and not can_have_bands:
-        raise ValueError(
-            "bands find texts by the similarity of their shingles: they need a scheme that has "
-            "shingles, such as 'shingles', and a similarity, not a distance"
-        )
-    if candidates != "blocks" and can_have_bands:
+    """Bands for a similarity, blocks for a distance; raises as `distance_of` and `bands_for`."""
+    distance = distance_of(scheme, distance)
+    if distance is None:
         return bands_for(similarity)
-    # Candidates for a similarity are found by a distance on the low 64 bits.
-    bits = 64 if distance is None else scheme.bits
-    return blocks_for(bits, choose_limits(scheme, similarity, distance)[0], expected_size)
+    return blocks_for(scheme.bits, distance, expected_size)

@@ -1,4 +1,4 @@
-"""Distances and similarities of fingerprints, and the limits for a similarity."""
+"""Distances and similarities of fingerprints, and the limit for a similarity."""
 
 from __future__ import annotations
 
@@ -19,12 +19,6 @@ _SURELY = 0.999
 
 #: Texts with fewer distinct features are similar only if their fingerprints are equal.
 FEW_FEATURES = 8
-
-# The share of pairs of exactly the required similarity s that may be missed, as a multiple of 1 -
-# s. Chosen by benchmarks/pairs.py: at .8, .9 and .95 the limits find .97, .97 and .99 of the pairs
-# of at least that similarity, and accept .005, 0 and 0 of those below .5. A factor of 1 accepts
-# .008 of the latter at .8, a factor of 2 finds .955 of the former.
-_STRICTNESS = 1.25
 
 
 def distance(a: int, b: int) -> int:
@@ -152,39 +146,14 @@ def expected_distance(similarity: float, bits: int = BITS) -> float:
 def candidate_limit(similarity: float) -> int:
     """The distance within which texts are compared by their shingles: 25 at .9, 33 at .8, 0 at 1.
 
-    Of the texts with exactly that Jaccard similarity, one in a thousand lies beyond it.
-    """
-    return _least_limit(similarity, _SURELY)
-
-
-def limits(similarity: float) -> tuple[int, int]:
-    """The distances up to which two texts count as having a similarity or more.
-
-    The distance of a pair is binomial. The limit on all 128 bits is the least that accepts a pair
-    of exactly the similarity with a probability of 1 - 1.25 (1 - similarity): .75 at .8, .94 at
-    .95. More similar pairs, such as nearly all duplicates, are accepted more often. The limit on
-    the low 64 bits, which only makes candidates, is just below half of it, because every further
-    bit multiplies the candidates.
-
-    Returns:
-        The limits on the low 64 bits and on all 128 bits: (10, 22) at .8, (8, 17) at .9, (6, 14) at
-        .95, (0, 0) at 1.
-
-    Raises:
-        ValueError: the similarity is not from 0.7 to 1.
+    Of the texts with exactly that Jaccard similarity, one in a thousand lies beyond it. Raises
+    ValueError unless it is from 0.7 to 1.
     """
     if not 0.7 <= similarity <= 1:
         raise ValueError(f"a similarity is from 0.7 to 1 here: {similarity}")
-    # Minus possible rounding errors of the sum.
-    limit = _least_limit(similarity, 1 - _STRICTNESS * (1 - similarity) - 1e-12)
-    return max(0, (limit - 1) // 2), limit
-
-
-def _least_limit(similarity: float, wanted: float) -> int:
-    """The least distance up to which a share of the pairs of exactly that similarity lies."""
     differs = expected_distance(similarity, 1)
     limit, accepted = 0, (1 - differs) ** BITS
-    while accepted < wanted:
+    while accepted < _SURELY:
         limit += 1
         accepted += math.comb(BITS, limit) * differs**limit * (1 - differs) ** (BITS - limit)
     return limit

@@ -43,7 +43,7 @@ class Scheme(Protocol):
     - ``has_shingles: bool = False``: whether sketches have shingles, from which bands and the exact
       similarity of two texts are computed.
     - ``distance: int | None = None``: the default distance up to which documents are
-      near-duplicates. If None, a similarity is used, which takes 128 bits.
+      near-duplicates. If None, a similarity is used, which takes shingles and 128 bits.
     - ``max_text: int``: the number of characters above which a text takes too long. Longer texts
       of a crawl are not compared, even if SIMHASH_MAX_TEXT is larger.
     - ``sketch_all(texts: list[str]) -> list[Sketch]``: sketches of many texts in less time.

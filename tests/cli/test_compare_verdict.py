@@ -35,9 +35,9 @@ def test_compare_decides_as_the_index_does(compare, changes: int) -> None:
         one, other = " ".join(a), " ".join(b)
         # At a similarity of 0.7 words in other places are near enough.
         result = compare(one, other, SIMHASH_SIMILARITY=0.7, SIMHASH_MIN_FEATURES=1)
-        # Which of the barely similar pairs blocks miss depends on the secret.
-        options = {"candidates": "blocks", "secret": "compare and the index"}
-        with Index("sqlite://", rule=Rule(similarity=0.7), **options) as index:
+        # Which of the barely similar pairs are missed depends on the secret.
+        rule, secret = Rule(similarity=0.7), "compare and the index"
+        with Index("sqlite://", rule=rule, secret=secret) as index:
             index.claim(one, key="1")
             kind = index.claim(other, key="2").kind
         assert result["verdict"] == {"duplicate": "near-duplicates", "unique": "different"}[kind]

@@ -23,10 +23,10 @@ GIVEN = "correct horse battery"
 SECRET = secret_of(GIVEN)
 
 
-def kept_by_index(documents, order, rule, candidates):
+def kept_by_index(documents, order, rule):
     """What an index keeps, and of what each of the others is a duplicate; and what it counted."""
     kept, matches, claims, stored = [], [], {}, []
-    with Index("sqlite://", secret=GIVEN, rule=rule, candidates=candidates) as index:
+    with Index("sqlite://", secret=GIVEN, rule=rule) as index:
         for number in order:
             if documents[number] is None:
                 kept.append(number)
@@ -42,13 +42,13 @@ def kept_by_index(documents, order, rule, candidates):
         return sorted(kept), sorted(matches), index.lookup.counts
 
 
-def compare(count: int, seed: int, order=None, kind="auto", **options):
+def compare(count: int, seed: int, order=None, **options):
     """Decide in both ways; gives what was decided, and what the index has counted.
 
     Without what was dropped, as only a corpus returns to it.
     """
     rule = Rule(**options)
-    plan = Plan.make(rule, SECRET, candidates=kind)
+    plan = Plan.make(rule, SECRET)
     documents = documents_of(plan, items(count, seed))
     order = list(range(count)) if order is None else order
     with pytest.MonkeyPatch.context() as patch:
@@ -57,7 +57,7 @@ def compare(count: int, seed: int, order=None, kind="auto", **options):
         # A corpus has all texts at hand; an index reads those of the nearest claims.
         patch.setattr(comparing, "NEAREST", 1000)
         made = decide_corpus(sketches_of(documents, plan), plan, np.array(order, np.uint32))
-        kept, matches, counts = kept_by_index(documents, order, rule, kind)
+        kept, matches, counts = kept_by_index(documents, order, rule)
     assert np.flatnonzero(made.kept).tolist() == kept
     dropped = np.flatnonzero(~made.kept).tolist()
     found = [(number, made.matches[number], made.similarities[number]) for number in dropped]
@@ -81,7 +81,6 @@ def test_two_thousand_documents_are_decided_on_as_by_the_index():
         {"similarity": 0.95, "facts": "always"},
         {"facts": "never"},
         {"distance": 6},
-        {"kind": "blocks"},
     ],
 )
 def test_whatever_is_asked_for_is_decided_as_by_the_index(options):

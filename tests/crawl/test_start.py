@@ -154,7 +154,7 @@ async def test_a_spider_whose_name_can_be_no_namespace_is_refused_with_the_reaso
 
 @pytest.mark.parametrize(
     "other",
-    [{"SIMHASH_SCHEME": "keywords", "SIMHASH_DISTANCE": 3}, {"SIMHASH_CANDIDATES": "blocks"}],
+    [{"SIMHASH_SCHEME": "keywords", "SIMHASH_DISTANCE": 3}, {"SIMHASH_DISTANCE": 3}],
     ids=["scheme", "keys"],
 )
 @deferred_f_from_coro_f
@@ -199,7 +199,7 @@ async def test_a_feed_of_an_earlier_crawl_is_not_replaced_by_an_empty_one(settin
     assert before.count(b"\n") == 3
     for wrong in (
         {"SIMHASH_SIMILARITY": 2},
-        {"SIMHASH_CANDIDATES": "blocks"},
+        {"SIMHASH_DISTANCE": 3},
         {"SIMHASH_DATABASE_URL": without_folder(tmp_path / "none")},
     ):
         done = await crawl(PageSpider, settings | feeds | wrong, urls)

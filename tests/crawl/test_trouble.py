@@ -90,7 +90,7 @@ async def test_another_scheme_in_a_namespace_of_single_pages_closes_the_crawl(
     caplog.set_level("INFO")
     await crawl(PageSpider, settings | {"SIMHASH_NAMESPACE": "other"}, urls)
     requests = [Request(url, meta={"simhash_namespace": "other"}) for url in urls]
-    done = await crawl(PageSpider, settings | {"SIMHASH_CANDIDATES": "blocks"}, requests)
+    done = await crawl(PageSpider, settings | {"SIMHASH_DISTANCE": 3}, requests)
     assert done.reason == "simhash_index_mismatch"
     assert len(done.items) == done.stats["failed_open"] == done.stats["checked"] > 0
     (line,) = error_lines(caplog)

@@ -29,6 +29,6 @@ def blocks(db: Database) -> Callable[..., Index]:
     def open_(**arguments: Any) -> Index:
         arguments.setdefault("namespace", f"blocks {next(names)}")
         arguments.setdefault("rule", Rule(distance=3))
-        return Index(db, candidates="blocks", **arguments)
+        return Index(db, **arguments)
 
     return open_

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Literal
 
 import pytest
-from claims import article, edited
+from claims import article
 from servers import ENGINES
 
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
+from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, Verdict
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.keys.plan import HOT_KEY
@@ -20,11 +20,10 @@ from scrapy_simhash.simhash.scheme import Sketch
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 
-@pytest.fixture(params=["bands", "blocks"])
+@pytest.fixture(params=[None, 3], ids=["bands", "blocks"])
 def open_(db: Database, request: pytest.FixtureRequest) -> Callable[..., Index]:
     """Opens an index with either kind of keys."""
-    kind: Literal["bands", "blocks"] = request.param
-    return lambda **arguments: Index(db, candidates=kind, **arguments)
+    return lambda **arguments: Index(db, rule=Rule(distance=request.param), **arguments)
 
 
 def digest(number: int) -> int:
@@ -73,7 +72,7 @@ def test_a_text_of_the_same_fingerprint_is_not_equal_to_one(open_: Callable[...,
     index = open_(namespace="mixed")
     text = index.document(article(1), key="text")
     assert kinds(index, text, whole(text.sketch.fingerprint, "row")) == ["unique", "unique"]
-    (copy,) = ask(index, index.document(edited(article(1)), key="copy"))
+    (copy,) = ask(index, index.document(article(1), key="copy"))
     assert copy.match.key == "text"
     again = whole(text.sketch.fingerprint, "another")
     assert ask(index, again)[0].match.key == "row"

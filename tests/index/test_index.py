@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -198,35 +197,16 @@ def test_a_namespace_may_be_called_anything(db: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "candidates", "complaint"),
+    ("distance", "content", "complaint"),
     [
-        ({"similarity": 0.5}, "auto", "0.7"),
-        ({"distance": 65}, "auto", "0 to 64"),
-        ({"distance": -1}, "auto", "0 to 64"),
-        ({}, "trees", "'auto', 'bands', 'blocks'"),
-        ({"distance": 3}, "bands", "not a distance"),
-        ({"scheme": SimpleNamespace(id="mine/1", bits=64)}, "auto", "a distance is needed"),
-    ],
-)
-def test_an_argument_out_of_range_is_refused(
-    db: Database, rule: dict[str, Any], candidates: Any, complaint: str
-) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        Index(db, rule=Rule(**rule), candidates=candidates)
-
-
-@pytest.mark.parametrize(
-    ("candidates", "content", "complaint"),
-    [
-        ("bands", 5, "pass the text, or open the index with candidates='blocks'"),
-        ("blocks", -1, r"allowed is 0 to 2\*\*128 - 1"),
-        ("blocks", 2**128, r"allowed is 0 to 2\*\*128 - 1"),
-        ("bands", b"bytes", "a text or a fingerprint is wanted"),
+        (None, 5, "pass the text, or open the index with a distance"),
+        (3, -1, r"allowed is 0 to 2\*\*128 - 1"),
+        (3, 2**128, r"allowed is 0 to 2\*\*128 - 1"),
+        (None, b"bytes", "a text or a fingerprint is wanted"),
     ],
 )
 def test_what_is_neither_text_nor_fingerprint_is_refused(
-    db: Database, candidates: Any, content: Any, complaint: str
+    db: Database, distance: int | None, content: Any, complaint: str
 ) -> None:
-    rule = Rule(distance=3) if candidates == "blocks" else Rule()
     with pytest.raises((TypeError, ValueError), match=complaint):
-        Index(db, candidates=candidates, rule=rule).claim(content, key="a")
+        Index(db, rule=Rule(distance=distance)).claim(content, key="a")

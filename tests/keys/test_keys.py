@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from math import sqrt
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.keys.bands import Bands, bands_for
-from scrapy_simhash.keys.plan import Blocks, blocks_for, choose_keys, choose_limits, load_keys
+from scrapy_simhash.keys.plan import Blocks, blocks_for, choose_keys, distance_of, load_keys
 from scrapy_simhash.simhash.scheme import Sketch
 from scrapy_simhash.simhash.shingles import Shingles
 
@@ -226,21 +228,35 @@ class WithDistance(Own):
 
 
 def test_a_scheme_of_ones_own_with_shingles_has_bands() -> None:
-    assert choose_keys(Own(), 0.9, None, "auto").id == "bands 6x6"
+    assert choose_keys(Own(), 0.9, None).id == "bands 6x6"
     with Index("sqlite://", rule=Rule(scheme=Own())) as index:
         text = "so many words that there are more than eight pairs of them in this one text"
         assert index.claim(text, key="1").kind == "unique"
         assert index.claim(text, key="2").kind == "duplicate"
 
 
-def test_a_scheme_without_shingles_has_blocks() -> None:
+def test_a_scheme_without_shingles_needs_a_distance() -> None:
     scheme = WithoutShingles()
-    assert choose_keys(scheme, 0.9, None, "auto").id.startswith("blocks ")
-    with pytest.raises(ValueError, match="need a scheme that has shingles"):
-        choose_keys(scheme, 0.9, None, "bands")
+    with pytest.raises(ValueError, match="a distance is needed"):
+        choose_keys(scheme, 0.9, None)
+    assert choose_keys(scheme, 0.9, 3).id.startswith("blocks ")
 
 
 def test_a_scheme_may_have_a_distance_of_its_own() -> None:
-    assert choose_limits(WithDistance(), 0.9, None) == (5, 5)
-    assert choose_limits(WithDistance(), 0.9, 2) == (2, 2)
-    assert choose_keys(WithDistance(), 0.9, None, "auto").id.startswith("blocks ")
+    assert distance_of(WithDistance(), None) == 5
+    assert distance_of(WithDistance(), 2) == 2
+    assert choose_keys(WithDistance(), 0.9, None).id.startswith("blocks ")
+
+
+@pytest.mark.parametrize(
+    ("rule", "complaint"),
+    [
+        ({"similarity": 0.5}, "0.7"),
+        ({"distance": 65}, "0 to 64"),
+        ({"distance": -1}, "0 to 64"),
+        ({"scheme": SimpleNamespace(id="mine/1", bits=64)}, "a distance is needed"),
+    ],
+)
+def test_an_argument_out_of_range_is_refused(rule: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        Rule(**rule)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.classic.scheme import within
 from scrapy_simhash.simhash.measure import (
+    candidate_limit,
     distance,
     expected_distance,
     hamming,
     jaccard,
-    limits,
     similarity_at,
 )
 from scrapy_simhash.simhash.shingles import majority
@@ -124,20 +124,9 @@ def test_the_law_holds_for_random_sets() -> None:
         assert np.mean(measured) == pytest.approx(expected_distance(jaccard), abs=1)
 
 
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [(0.8, (10, 22)), (0.9, (8, 17)), (0.95, (6, 14)), (1, (0, 0)), (1.0, (0, 0))],
-)
-def test_limits_of_the_design(asked: float, expected: tuple[int, int]) -> None:
-    assert limits(asked) == expected
-
-
-@given(st.floats(0.7, 1), st.floats(0.7, 1))
-def test_limits_fall_as_the_similarity_rises(a: float, b: float) -> None:
-    low, high = limits(min(a, b)), limits(max(a, b))
-    assert low[0] >= high[0]
-    assert low[1] >= high[1]
-    assert 0 <= low[0] <= low[1] <= 26
+@pytest.mark.parametrize(("asked", "expected"), [(0.8, 33), (0.9, 25), (1, 0), (1.0, 0)])
+def test_limits_of_the_design(asked: float, expected: int) -> None:
+    assert candidate_limit(asked) == expected
 
 
 def packed(values: list[int], width: int) -> np.ndarray:
