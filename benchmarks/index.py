@@ -89,7 +89,7 @@ def main() -> None:
 def _measure_index(options: argparse.Namespace, url: str) -> None:
     how: dict[str, Any] = {"rule": Rule(similarity=options.similarity)}
     if options.keys == "blocks":
-        how = {"rule": Rule(distance=options.distance), "candidates": "blocks"}
+        how = {"rule": Rule(distance=options.distance)}
     before = _memory()
     budget = 0 if options.report is None else 256 << 20
     with Index(url, timeout=600, text_budget=budget, expected_size=options.size, **how) as index:
@@ -276,15 +276,14 @@ def fill(index: Index, size: int) -> None:
 
     def key_rows() -> Iterator[tuple[int, ...]]:
         for slot in range(index.lookup.keys.slots):
-            order = np.argsort(keys[:, slot], kind="stable")
-            sorted_keys = keys[order, slot].tolist()
-            yield from zip(
-                repeat(index.id), repeat(slot), sorted_keys, (order + 1).tolist(), strict=False
-            )
+            slotted = keys[:, slot].view(np.uint32).astype(np.int64) | slot << 32
+            order = np.argsort(slotted, kind="stable")
+            sorted_keys = slotted[order].tolist()
+            yield from zip(repeat(index.id), sorted_keys, (order + 1).tolist(), strict=False)
 
     _insert_rows(index, "simhash_claims", names, claims())
     _insert_rows(index, "simhash_sightings", names_of_sightings, sightings())
-    _insert_rows(index, "simhash_keys", ["namespace", "slot", "key", "claim"], key_rows())
+    _insert_rows(index, "simhash_keys", ["namespace", "key", "claim"], key_rows())
     row = schema.namespaces.c
     index.database.transact(
         lambda connection: connection.execute(

@@ -44,7 +44,7 @@ BITS = 128
 
 #: What an index is opened with.
 OPTIONS: dict[str, dict[str, Any]] = {
-    "index": {"candidates": "blocks", "rule": Rule(distance=3), "text_budget": 0},
+    "index": {"rule": Rule(distance=3), "text_budget": 0},
     "crawls": {},
 }
 
