@@ -214,16 +214,16 @@ sightings = _table(
     # See `index.seen`.
     sa.Column("status", sa.String(16), nullable=False),
     # 1 if the visit has met the claim by it, so that later items may be copies of that.
-    sa.Column("meets", sa.SmallInteger, nullable=False),
-    sa.Column("listing", sa.BigInteger, nullable=False),
+    sa.Column("meets", sa.SmallInteger, nullable=False, default=0),
+    sa.Column("listing", sa.BigInteger, nullable=False, default=0),
     # The first claim of the group.
     sa.Column("origin", sa.BigInteger, nullable=False),
     # Since when its URL shows this.
     sa.Column("since", sa.Double, nullable=False),
     sa.Column("compared_by", sa.SmallInteger, nullable=False),
     # The number of what was there before, and under which identity; 0 for nothing.
-    sa.Column("before", sa.BigInteger, nullable=False),
-    sa.Column("source", sa.BigInteger, nullable=False),
+    sa.Column("before", sa.BigInteger, nullable=False, default=0),
+    sa.Column("source", sa.BigInteger, nullable=False, default=0),
     sa.Column("key", sa.Text, nullable=False),
     # Null if equal to the key: see `url_of`.
     sa.Column("url", sa.Text),
@@ -236,21 +236,21 @@ sightings = _table(
     # Jaccard similarity is an estimate if no text was stored.
     sa.Column("distance", sa.SmallInteger),
     sa.Column("similarity", sa.Double),
-    sa.Column("estimated", sa.Boolean, nullable=False),
+    sa.Column("estimated", sa.Boolean, nullable=False, default=False),
     # Where it was before, if elsewhere; or the original of a copy: its claim may be gone.
     sa.Column("original", sa.Text),
     # The short values that changed, as JSON.
     sa.Column("fields", _Blob),
     # It was said to be gone before.
-    sa.Column("back", sa.Boolean, nullable=False),
+    sa.Column("back", sa.Boolean, nullable=False, default=False),
     # "drop", "report" or "same" if the crawl has left the item out, or would have.
-    sa.Column("action", sa.String(16), nullable=False),
+    sa.Column("action", sa.String(16), nullable=False, default=""),
     # The claim it was dropped for was released: nothing is stored in its place any more.
-    sa.Column("orphaned", sa.Boolean, nullable=False),
+    sa.Column("orphaned", sa.Boolean, nullable=False, default=False),
     sa.Column("item_type", sa.String(255)),
     sa.Column("item", _Blob),
     # What it takes of the budget.
-    sa.Column("item_bytes", sa.Integer, nullable=False),
+    sa.Column("item_bytes", sa.Integer, nullable=False, default=0),
     # Each batch looks up what its identities have shown before, and which claims are met.
     sa.Index("simhash_sightings_identity", "namespace", "identity", "visit"),
     sa.Index("simhash_sightings_claim", "namespace", "claim", "meets"),

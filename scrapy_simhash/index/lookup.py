@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -141,12 +141,18 @@ class Lookup:
     ) -> Sequence[Sighting]:
         """Where a claim was last met, see :meth:`Seen.elsewhere`."""
         here = {**self.here(), "claim": claim, "visit": visits.visit}
-        identities = dict.fromkeys(connection.scalars(queries.elsewhere, here))
+        identities = connection.scalars(queries.elsewhere, here).all()
+        shown = self.read_shown_last(connection, identities, visits)
+        return [one for one in shown if one.claim == claim]
+
+    def read_shown_last(
+        self, connection: Connection, identities: Collection[int], visits: Visits
+    ) -> list[Sighting]:
+        """What identities were shown last, see :meth:`Seen.was`."""
         _, found = self.read_identities(connection, identities, visits)
         seen = Seen(visits)
         seen.add_shown(found)
-        shown = (one for identity in identities for one in seen.was(identity))
-        return [one for one in shown if one.claim == claim]
+        return [one for identity in dict.fromkeys(identities) for one in seen.was(identity)]
 
     def read(self, connection: Connection, batch: Batch, seen: Seen, first: int) -> BatchCandidates:
         """Every claim that a key or an identity of a batch leads to.

@@ -11,12 +11,12 @@ import sqlalchemy as sa
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
-from scrapy_simhash.db.statements import insert_rows, is_in
+from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.index.batch import exact_key, slotted
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.queries import is_dead, is_valid
 from scrapy_simhash.index.runs import Run, last_complete
-from scrapy_simhash.index.seen import ABSENT, RELEASED, Seen, Visits
+from scrapy_simhash.index.seen import ABSENT, RELEASED, Visits
 from scrapy_simhash.index.verdict import ClaimRow, came_of
 from scrapy_simhash.index.writer import in_parts
 
@@ -47,10 +47,7 @@ def find_missing(
     find = partial(_find, index, run, visits, gone, everything=everything)
     found = index.database.read(find)
 
-    def record(part: Sequence[int], connection: sa.Connection) -> None:
-        _record(index, run, [found[number] for number in part], connection)
-
-    in_parts(run.transact, range(len(found)), record)
+    in_parts(run.transact, found, partial(_record, index, run))
     return Counter(one["status"] for one in found)
 
 
@@ -68,16 +65,14 @@ def _find(
     is_now = sa.or_(row.visit == run.visit, row.id.in_(visits.others))
     now = connection.scalars(sa.select(row.id).where(is_now, ~is_dead(schema.runs))).all()
     _, before = last_complete(connection, run.id, index.id)
+    shown = [one.id for one in index.lookup.read_shown_last(connection, gone, visits)]
     found = dict[int, dict[str, Any]]()
     for status, condition in (
-        ("missing", _row.run.in_(before) if everything else None),
-        ("gone", is_in(_row.id, "gone") if gone else None),
+        ("missing", _row.run.in_(before if everything else [])),
+        ("gone", is_in(_row.id, "gone")),
     ):
-        if condition is not None:
-            query = _unmet(index.id, run, now, condition)
-            shown = _shown_last(index, visits, gone, connection)
-            rows = connection.execute(query, {"gone": shown})
-            found |= {row.claim: {**row._mapping, "status": status} for row in rows}
+        rows = connection.execute(_unmet(index.id, run, now, condition), {"gone": shown})
+        found |= {row.claim: {**row._mapping, "status": status} for row in rows}
     if not found:
         return []
     for number, visit in _replaced(
@@ -89,16 +84,6 @@ def _find(
     digests = _digests_met(index, now, visits.others, connection, asked)
     kept = [one for one in found.values() if one["digest"] not in digests]
     return [{name: one[name] for name in (*_KEPT, "status")} for one in kept]
-
-
-def _shown_last(
-    index: Index, visits: Visits, identities: Collection[int], connection: sa.Connection
-) -> list[int]:
-    """The numbers of what identities were shown last."""
-    _, found = index.lookup.read_identities(connection, identities, visits)
-    seen = Seen(visits)
-    seen.add_shown(found)
-    return [one.id for identity in identities for one in seen.was(identity)]
 
 
 def _replaced(
@@ -177,17 +162,7 @@ def _record(
 ) -> None:
     """Record absences as sightings."""
     numbers = lock(connection, index.id, len(found)).numbers
-    nothing = {
-        **dict.fromkeys(column.name for column in _row),
-        **dict.fromkeys(("meets", "listing", "text_digest", "before", "source", "item_bytes"), 0),
-        **dict.fromkeys(("estimated", "back", "orphaned"), False),
-        "action": "",
-        "run": run.id,
-        "visit": run.visit,
-        "created": index.database.clock(connection),
-    }
-    rows = [
-        tuple({**nothing, **one, "id": number}.values())
-        for number, one in zip(numbers, found, strict=True)
-    ]
-    insert_rows(connection, schema.sightings, rows)
+    created = index.database.clock(connection)
+    nothing = {"text_digest": 0, "run": run.id, "visit": run.visit, "created": created}
+    rows = [{**nothing, **one, "id": number} for number, one in zip(numbers, found, strict=True)]
+    connection.execute(sa.insert(schema.sightings), rows)

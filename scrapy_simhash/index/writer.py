@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
@@ -24,6 +24,9 @@ from scrapy_simhash.index.seen import ABSENT, RELEASED, Visits
 from scrapy_simhash.index.verdict import ClaimRow
 from scrapy_simhash.keys.plan import load_keys
 from scrapy_simhash.simhash.scheme import Sketch
+
+if TYPE_CHECKING:
+    T = TypeVar("T")
 
 #: Rows of one transaction; other writers wait meanwhile.
 CHUNK = 1000
@@ -339,12 +342,12 @@ class Writer:
 
 def in_parts(
     transact: Callable[..., object],
-    numbers: Sequence[int],
-    work: Callable[[Sequence[int], sa.Connection], None],
+    rows: Sequence[T],
+    work: Callable[[Sequence[T], sa.Connection], None],
 ) -> None:
-    """Work on numbers of rows in several transactions, so that other writers wait for none long."""
-    for start in range(0, len(numbers), CHUNK):
-        transact(partial(work, numbers[start : start + CHUNK]))
+    """Work on rows, or their numbers, in several transactions: other writers wait for none long."""
+    for start in range(0, len(rows), CHUNK):
+        transact(partial(work, rows[start : start + CHUNK]))
 
 
 @contextmanager
