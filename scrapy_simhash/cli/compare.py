@@ -15,20 +15,21 @@ from scrapy_simhash.cli import output
 from scrapy_simhash.cli.arguments import add_shared
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.feed.documents import PageReader
-from scrapy_simhash.feed.warc import WarcPage
+from scrapy_simhash.crawl.settings import Settings
+from scrapy_simhash.feed.documents import NO_CRAWL
 from scrapy_simhash.index.batch import document_row
 from scrapy_simhash.index.comparing import changes_of
 from scrapy_simhash.index.decide import decide
 from scrapy_simhash.index.rule import Rule, fingerprint_distance
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match
 from scrapy_simhash.index.words import difference_in_words
+from scrapy_simhash.item.content import read_facts
 from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.item.values import short
 from scrapy_simhash.report.difference import difference
 from scrapy_simhash.simhash.measure import distance, jaccard
-from scrapy_simhash.text.html import decode, parse_html
-from scrapy_simhash.text.page import containment
+from scrapy_simhash.text.html import parse_html, parse_within_limits
+from scrapy_simhash.text.page import containment, read_page
 from scrapy_simhash.text.page_facts import page_facts
 
 # The largest file that is read.
@@ -49,13 +50,8 @@ def add_compare(parser: ArgumentParser) -> None:
 def run_compare(project: Project, options: Namespace) -> None:
     """Compare two pages or texts."""
     settings, names = project.settings, (options.a, options.b)
-    limits = (settings.min_features, settings.max_text)
-    reader = PageReader(settings.scheme, b"", settings.extractor, *limits)
     pages = list(_pages(names))
-    a, b = documents = [reader.document(page, number) for number, page in enumerate(pages)]
-    for page, document in zip(pages, documents, strict=True):
-        if document is not None and page.html is None:
-            document.facts = None  # of a text, the text alone is compared
+    a, b = documents = [_document(page, f"item:{n}", settings) for n, page in enumerate(pages)]
     bits = settings.scheme.bits
     figures = _compared(a, b, settings.rule, bits)
     figures["texts"] = [
@@ -71,8 +67,8 @@ def run_compare(project: Project, options: Namespace) -> None:
         output.open_console().print(output.marked_difference(text, changes))
 
 
-def _pages(names: Sequence[str]) -> Iterator[WarcPage]:
-    """Read files. Content that begins with "<" is a page, all other a text."""
+def _pages(names: Sequence[str]) -> Iterator[bytes | str]:
+    """Read files. Content that begins with "<" is a page, which stays bytes, all other a text."""
     for name in names:
         if name.startswith(("http://", "https://")):
             raise CommandError(
@@ -84,15 +80,35 @@ def _pages(names: Sequence[str]) -> Iterator[WarcPage]:
         if len(content) > _MOST:
             raise CommandError(f"{name}: larger than 64 MiB")
         if content.removeprefix(BOM_UTF8).lstrip()[:1] == b"<":
-            yield WarcPage("", content, None)
+            yield content
         else:
-            yield WarcPage("", None, content.decode("utf-8-sig", "replace"))
+            yield content.decode("utf-8-sig", "replace")
 
 
-def _of_page(page: WarcPage, document: Document | None, bits: int) -> dict[str, Any]:
+def _document(page: bytes | str, key: str, settings: Settings) -> Document | None:
+    """The document of a page or a text; None if its text is too short or too long."""
+    if isinstance(page, str):
+        text, facts, page_sketch = page, None, None  # the text alone is compared
+    else:
+        if (root := parse_within_limits(page)) is None:
+            return None
+        says = read_page(root, settings.extractor, most=settings.max_text)
+        if says is None or not says.is_representative:
+            return None
+        text, page_sketch = says.text, says.page_sketch
+        facts = read_facts(page_facts(root), page_url="", **NO_CRAWL)
+    if not text.strip() or len(text) > settings.max_text:
+        return None
+    sketch = settings.scheme.sketch(text)
+    if sketch.fingerprint is None or sketch.size < settings.min_features:
+        return None
+    return Document(sketch, key, "", alone=False, text=text, facts=facts, page_sketch=page_sketch)
+
+
+def _of_page(page: bytes | str, document: Document | None, bits: int) -> dict[str, Any]:
     facts = None
-    if document is not None and page.html is not None:
-        root = parse_html(decode(page.html))
+    if document is not None and isinstance(page, bytes):
+        root = parse_html(page)
         facts = None if root is None else page_facts(root)
     if document is None or document.sketch.fingerprint is None:
         return {"characters": None, "features": None, "fingerprint": None, "facts": facts}

@@ -23,7 +23,7 @@ from scrapy_simhash.crawl.fields import Fields, UnusedFieldCheck
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.durable import open_new
-from scrapy_simhash.feed.documents import ComparedFields, ItemReader, PageReader
+from scrapy_simhash.feed.documents import ComparedFields, ItemReader
 from scrapy_simhash.feed.files import find_files, identity_of, is_table, open_source
 from scrapy_simhash.feed.source import (
     NAME_IT,
@@ -32,7 +32,6 @@ from scrapy_simhash.feed.source import (
     format_of,
     text_encoding,
 )
-from scrapy_simhash.feed.warc import WarcFile
 from scrapy_simhash.index.words import field_label, kept_in_words
 from scrapy_simhash.item.irrelevant import has_meaning
 from scrapy_simhash.visible import plural, shortened, visible
@@ -76,8 +75,7 @@ def _add_files(parser: ArgumentParser) -> None:
         metavar="OLD",
         nargs="+",
         default=[],
-        help="also drop what these files have already, and write nothing of them; of any format, "
-        "WARC only for WARC",
+        help="also drop what these files have already, and write nothing of them; of any format",
     )
     parser.add_argument(
         "-o",
@@ -237,12 +235,8 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
         prefer=options.prefer,
     )
     limits = (settings.min_features, settings.max_text)
-    reader: ItemReader | PageReader
-    if isinstance(sources[-1], WarcFile):
-        reader = PageReader(plan.scheme, plan.secret, settings.extractor, *limits)
-    else:
-        fields = _compared_fields(settings, options)
-        reader = ItemReader(plan.scheme, plan.secret, fields, *limits, settings.extractor)
+    fields = _compared_fields(settings, options)
+    reader = ItemReader(plan.scheme, plan.secret, fields, *limits, settings.extractor)
     return Sketcher(sources, reader, plan)
 
 
@@ -266,8 +260,6 @@ def _tell_unused_fields(options: Namespace, sources: Sequence[Source]) -> None:
     given = {f"--{name}": Fields(value) for name, value in named.items() if value}
     check = UnusedFieldCheck(tell=_tell, **given)
     for source in sources if given else ():
-        if isinstance(source, WarcFile):
-            continue
         with closing(source.records()) as records:
             for record in islice(records, _FIRST_ITEMS):
                 with suppress(RecordError):
@@ -298,10 +290,6 @@ def _check_files(sources: Sequence[Source], reference: Sequence[Source], targets
             )
             raise CommandError(f"{forms} have different formats")
     for source in reference:
-        if isinstance(source, WarcFile) is not isinstance(first, WarcFile):
-            raise CommandError(
-                f"{source.path} and {first.path}: WARC can only be compared with WARC"
-            )
         if any(source.path.samefile(one.path) for one in sources):
             raise CommandError(f"{source.path} is given as an input and with --against")
     paths = targets.paths()

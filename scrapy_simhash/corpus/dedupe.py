@@ -15,10 +15,8 @@ from scrapy_simhash.corpus.result import Counts, Result
 from scrapy_simhash.corpus.sketches import NOTHING, SketchStore
 from scrapy_simhash.corpus.workers import Portion, Sketcher, sketch_all
 from scrapy_simhash.durable import new_file
-from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.feed.files import write_table
 from scrapy_simhash.feed.source import FeedError, Output, Source, chosen, format_of
-from scrapy_simhash.feed.warc import WarcPage
 
 #: Called now and then with the phase and the number of items done.
 Advance = Callable[[str, int], None]
@@ -110,7 +108,7 @@ def _without_written(sketcher: Sketcher, advance: Advance) -> tuple[Sketcher, Se
     Those that the user has named are compared.
     """
     reader = sketcher.reader
-    if not isinstance(reader, ItemReader) or reader.fields.only is not None:
+    if reader.fields.only is not None:
         return sketcher, ()
     fields = reader.fields
     indexes, others = find_written(sketcher.sources, fields.ignore, partial(advance, "Reading"))
@@ -137,7 +135,7 @@ def _write(corpus: Result, targets: Targets, streams: Mapping[Path, BinaryIO]) -
     if targets.rejects is None and rejected.any() and not has_value.any():
         # As of a file in a different format.
         raise FeedError(f"{corpus.sketches.problems[0]}; no other record can be read either")
-    only = reader.fields.only if isinstance(reader, ItemReader) else None
+    only = reader.fields.only
     if only is not None and not has_value.any() and not rejected.all():
         raise FeedError(f"no item has a value in {' or '.join(only)}")
     sources = corpus.sketcher.sources[corpus.references :]
@@ -166,8 +164,7 @@ def _copy(sources: Sequence[Source], wanted: Sequence[bool], output: Output) -> 
 def _items(sources: Sequence[Source], wanted: Iterable[bool]) -> Iterator[Mapping[str, Any]]:
     left = iter(wanted)
     for source, record in chosen(sources, left):
-        item = source.item(record)
-        yield item.fields() if isinstance(item, WarcPage) else item
+        yield source.item(record)
     _check_unchanged(sources, left)
 
 

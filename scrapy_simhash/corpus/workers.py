@@ -17,7 +17,7 @@ from typing import Any
 
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import MOST_PROBLEMS, UNREADABLE, Sketches, make_sketches
-from scrapy_simhash.feed.documents import ItemReader, PageReader
+from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.feed.source import FeedRecord, RecordError, Source
 
 logger = logging.getLogger(__name__)
@@ -42,12 +42,12 @@ class Sketcher:
 
     Attributes:
         sources: the files of the records.
-        reader: makes documents of items, or of pages.
+        reader: makes documents of items.
         plan: how documents are compared.
     """
 
     sources: Sequence[Source]
-    reader: ItemReader | PageReader
+    reader: ItemReader
     plan: Plan
 
     def part(self, portion: Portion) -> Sketches:

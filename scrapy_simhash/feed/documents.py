@@ -1,4 +1,4 @@
-"""Turn items of a feed, and pages of an archive, into the documents that are compared."""
+"""Turn items of a feed into the documents that are compared."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scrapy_simhash.feed.warc import WarcPage
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.content import ItemContent, digest_on, read_facts, read_item
+from scrapy_simhash.item.content import ItemContent, digest_on, read_item
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.simhash.scheme import Scheme, Sketch, longest_text, sketch_all
+from scrapy_simhash.simhash.scheme import Scheme, Sketch, sketch_all
 from scrapy_simhash.text.density import density
-from scrapy_simhash.text.html import parse_within_limits
-from scrapy_simhash.text.page import Extractor, MarkupReader, read_page
-from scrapy_simhash.text.page_facts import page_facts
+from scrapy_simhash.text.page import Extractor, MarkupReader
 
-# The time of the crawl is unknown, so no value of an item is taken for it.
-_NO_CRAWL: Any = {"since": math.inf, "now": -math.inf}
+#: The time of the crawl is unknown, so no value of an item is taken for it.
+NO_CRAWL: Any = {"since": math.inf, "now": -math.inf}
 
 _NO_FACTS = Facts()
+
+# The URL of the page of an item, its content, and the sketch of the page that is its text, if any.
+_Read = tuple[str, ItemContent, bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +88,19 @@ class ItemReader:
             for one, sketch, number in zip(read, sketches, numbers, strict=True)
         ]
 
-    def _sketches(self, read: Sequence[tuple[str, ItemContent] | None]) -> list[Sketch]:
+    def _sketches(self, read: Sequence[_Read | None]) -> list[Sketch]:
         texts = ["" if one is None else one[1].text for one in read]
         return sketch_all(
             self.scheme, [text if len(text) <= self.max_text else "" for text in texts]
         )
 
     def _document(
-        self, page: str, content: ItemContent, sketch: Sketch, number: int
+        self,
+        page: str,
+        content: ItemContent,
+        page_sketch: bytes | None,
+        sketch: Sketch,
+        number: int,
     ) -> Document | None:
         digest = digest_on(content, page)
         if digest is None or content.is_empty:
@@ -115,16 +120,17 @@ class ItemReader:
             listing=identity_hash(page) if is_listed else 0,
             text=None if exact else content.text,
             facts=facts,
+            page_sketch=None if exact else page_sketch,
             digest=digest,
             exact=exact,
             published=content.published,
             canonical=content.canonical,
         )
 
-    def _read(self, item: Mapping[str, Any], ignore: Sequence[str]) -> tuple[str, ItemContent]:
-        """The URL of the item's page, and its content without irrelevant fields."""
+    def _read(self, item: Mapping[str, Any], ignore: Sequence[str]) -> _Read:
+        """Read an item without irrelevant fields."""
         page, fields = _page_of(item), self.fields
-        how: dict[str, Any] = {"page_url": page, "secret": self.secret, **_NO_CRAWL}
+        how: dict[str, Any] = {"page_url": page, "secret": self.secret, **NO_CRAWL}
         markup = MarkupReader(self.extractor, self.max_text)
         content = read_item(
             item,
@@ -134,62 +140,7 @@ class ItemReader:
             markup=markup.text,
             **how,
         )
-        return page, markup.with_facts(content, **how)
-
-
-@dataclass(frozen=True, slots=True)
-class PageReader:
-    """Makes the documents of pages, which are compared by their main texts as in a crawl.
-
-    Attributes:
-        scheme: of the fingerprints, with the secret in it.
-        secret: hashes of facts depend on it.
-        extractor: finds the main text.
-        min_features: a page whose text has fewer features is not compared.
-        max_text: nor is one that shows more characters.
-    """
-
-    scheme: Scheme
-    secret: bytes
-    extractor: Extractor
-    min_features: int
-    max_text: int
-
-    def documents(
-        self, pages: Sequence[WarcPage | None], numbers: Iterable[int]
-    ) -> list[Document | None]:
-        """The documents of pages, and None for None."""
-        return [
-            None if page is None else self.document(page, number)
-            for page, number in zip(pages, numbers, strict=True)
-        ]
-
-    def document(self, page: WarcPage, number: int) -> Document | None:
-        """The document of a page; None if its text is too short or too long."""
-        most = longest_text(self.scheme, self.max_text)
-        text, facts, page_sketch = page.text or "", _NO_FACTS, None
-        if page.html is not None:
-            if (root := parse_within_limits(page.html)) is None:
-                return None
-            says = read_page(root, self.extractor, most=most, secret=self.secret)
-            if says is None or not says.is_representative:
-                return None
-            text, page_sketch = says.text, says.page_sketch
-            facts = read_facts(page_facts(root), page_url=page.url, secret=self.secret, **_NO_CRAWL)
-        if not text.strip() or len(text) > most:
-            return None
-        sketch = self.scheme.sketch(text)
-        if sketch.fingerprint is None or sketch.size < self.min_features:
-            return None
-        return Document(
-            sketch,
-            f"item:{number}",
-            page.url,
-            alone=False,
-            text=text,
-            facts=facts,
-            page_sketch=page_sketch,
-        )
+        return page, markup.with_facts(content, **how), markup.sketch_of(content.text)
 
 
 def _page_of(item: Mapping[str, Any]) -> str:

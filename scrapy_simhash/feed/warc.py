@@ -6,7 +6,6 @@ import gzip
 import re
 import zlib
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise
 from os import SEEK_END
 from typing import Any, BinaryIO
@@ -16,6 +15,7 @@ from scrapy_simhash.feed.source import (
     FeedError,
     FeedRecord,
     Output,
+    RecordError,
     Source,
     format_of,
     optional,
@@ -36,27 +36,8 @@ _HEAD = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class WarcPage:
-    """A page of an archive.
-
-    Attributes:
-        url: its URL.
-        html: its bytes; None if the archive has only its text (WET).
-        text: its text; None if the archive has its bytes.
-    """
-
-    url: str
-    html: bytes | None
-    text: str | None
-
-    def fields(self) -> dict[str, str]:
-        """The page as an item, for other formats."""
-        if len(self.html or self.text or "") > MOST_BYTES:
-            raise FeedError(f"{self.url}: a page of more than 16 MiB, which is not read to its end")
-        if self.html is None:
-            return {"url": self.url, "text": self.text or ""}
-        return {"url": self.url, "html": decode(self.html)}
+# Its URL, the name of the field with its content, and that.
+_Page = tuple[str, str, bytes]
 
 
 class WarcFile(Source):
@@ -80,7 +61,14 @@ class WarcFile(Source):
         """Yield the pages."""
         pages = (page for _, page in self._parts() if page is not None)
         for number, page in enumerate(pages, 1):
-            yield FeedRecord(number, page, len(page.html or page.text or ""))
+            yield FeedRecord(number, page, len(page[-1]))
+
+    def item(self, record: FeedRecord) -> dict[str, str]:
+        """The URL of a page, with its HTML or, of WET, its text."""
+        url, name, content = record.content
+        if len(content) > MOST_BYTES:
+            raise RecordError(f"{self.path}, page {record.place}: more than 16 MiB ({url})")
+        return {"url": url, name: decode(content)}
 
     def write(self, sources: Sequence[WarcFile], wanted: Iterator[bool], output: Output) -> None:
         """Copy the wanted pages and, if asked for, all records that are no pages."""
@@ -93,7 +81,7 @@ class WarcFile(Source):
                         archive.seek(start)
                         _copy(archive, output.stream, next_start - start)
 
-    def _parts(self) -> Generator[tuple[int, WarcPage | None]]:
+    def _parts(self) -> Generator[tuple[int, _Page | None]]:
         """Yield the places of all records, with their pages."""
         warc, last = optional("fastwarc.warc", "warc"), -1
         with self.path.open("rb") as stream:
@@ -134,14 +122,14 @@ def _is_complete(stream: BinaryIO, last: int) -> bool:
     return True
 
 
-def _page(record: Any, types: Any) -> WarcPage | None:
+def _page(record: Any, types: Any) -> _Page | None:
     """The page in a record, if it has one."""
     url = record.headers.get("WARC-Target-URI", "")
     if record.record_type == types.conversion:
-        return WarcPage(url, None, record.reader.read(MOST_BYTES + 1).decode("utf-8", "replace"))
+        return url, "text", record.reader.read(MOST_BYTES + 1)
     if record.record_type != types.response or record.http_headers is None:
         return None
     status, type_ = record.http_headers.status_code, record.http_content_type or ""
     if not 200 <= (status or 0) < 300 or type_.lower() not in _HTML:
         return None
-    return WarcPage(url, record.reader.read(MOST_BYTES + 1), None)
+    return url, "html", record.reader.read(MOST_BYTES + 1)

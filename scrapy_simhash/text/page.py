@@ -184,6 +184,7 @@ class MarkupReader:
     def __init__(self, extractor: Extractor, max_text: int) -> None:
         self._extractor, self._max_text = extractor, max_text
         self._facts: dict[str, Any] = {}
+        self._sketches: dict[str, bytes] = {}
 
     def text(self, markup: str) -> str:
         """The text of a value: the main text of a page, "" if it has none; all of a fragment."""
@@ -196,7 +197,12 @@ class MarkupReader:
         if content is None:
             return without_tags(markup)
         self._facts |= page_facts(root)
+        self._sketches[content.text.strip()] = content.page_sketch
         return content.text if content.is_representative else ""
+
+    def sketch_of(self, text: str) -> bytes | None:
+        """The sketch of the page that has this main text; None if none of those has it."""
+        return self._sketches.get(text)
 
     def with_facts(self, content: ItemContent, **options: Any) -> ItemContent:
         """Add the facts of the pages to the item's content; options as of `read_facts`."""

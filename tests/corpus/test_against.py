@@ -149,14 +149,12 @@ def test_lines_of_the_reference_that_can_not_be_read_are_told(call, tmp_path):
 
 
 def test_what_can_not_be_compared_is_refused(call, tmp_path):
-    old, new, archive = (tmp_path / name for name in ("old.jsonl", "new.jsonl", "old.warc"))
+    old, new = (tmp_path / name for name in ("old.jsonl", "new.jsonl"))
     old.write_bytes(jsonl(OLD))
     new.write_bytes(jsonl(NEW))
-    archive.write_bytes(b"")
     kept = tmp_path / "kept.jsonl"
     for given, problem in (
         ((new, "--against", new, "-o", kept), "is given as an input and with --against"),
-        ((new, "--against", archive, "-o", kept), "WARC can only be compared with WARC"),
         ((new, "--against", tmp_path / "none.jsonl", "-o", kept), "does not exist"),
         ((new, "--against", old, "-o", old), "exists; remove it"),
         ((new, "--against", old, "-o", kept, "--fields", "body"), "no item has a value in body"),
