@@ -32,7 +32,7 @@ from scrapy_simhash.corpus.greedy import decide_corpus
 from scrapy_simhash.corpus.plan import Plan, criteria_of
 from scrapy_simhash.corpus.sketches import make_sketches
 from scrapy_simhash.db.values import secret_of
-from scrapy_simhash.feed.documents import ComparedFields, ItemReader
+from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.index.batch import identity_hash, keys_of, slotted
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, FactsMode
@@ -107,8 +107,8 @@ def deduplicate(
     plan = Plan.make(rule, secret_, prefer=criteria)
     if not plan.keys.needs_shingles:
         raise ValueError(f"the scheme {scheme!r} has a distance, Spark takes a similarity")
-    compared = ComparedFields(fields, ignore, key)
-    reader = ItemReader(plan.scheme, plan.secret, compared, min_features, max_text)
+    how = (min_features, max_text, fields, ignore, key)
+    reader = ItemReader(plan.scheme, plan.secret, *how)
     sketches = df.mapInArrow(partial(_sketched, plan, reader, order, url), _SKETCH)
     return _joined(df, _decisions(sketches.persist(), plan, order), order)
 

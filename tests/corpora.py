@@ -10,7 +10,7 @@ from stored import changed
 
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches, make_sketches
-from scrapy_simhash.feed.documents import ComparedFields, ItemReader
+from scrapy_simhash.feed.documents import ItemReader
 
 
 def items(count: int, seed: int):
@@ -48,7 +48,7 @@ def items(count: int, seed: int):
 
 
 def documents_of(plan: Plan, given):
-    reader = ItemReader(plan.scheme, plan.secret, ComparedFields(), 8, 10**6)
+    reader = ItemReader(plan.scheme, plan.secret, 8, 10**6)
     return [reader.document(item, number) for number, item in enumerate(given)]
 
 

@@ -32,7 +32,7 @@ from pathlib import Path
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.workers import Sketcher
-from scrapy_simhash.feed.documents import ComparedFields, ItemReader
+from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.feed.json_file import JsonLines
 from scrapy_simhash.index.rule import Rule
 item = {"text": TEXT, "tags": ["flood", {"year": 1953}], "read": 0.5, "by": None, "new": False}
@@ -41,7 +41,7 @@ with tempfile.TemporaryDirectory() as name:
     source = folder / "in.jsonl"
     source.write_text(2 * (json.dumps(item) + chr(10)), "utf-8")
     plan = Plan.make(Rule(), bytes(16))
-    reader = ItemReader(plan.scheme, plan.secret, ComparedFields(), 8, 10**6)
+    reader = ItemReader(plan.scheme, plan.secret, 8, 10**6)
     sketcher = Sketcher([JsonLines(source)], reader, plan)
     counts = dedupe_corpus(sketcher, Targets(folder / "out.jsonl"))
     assert (counts.read, counts.kept, counts.dropped) == (2, 1, 1)

@@ -23,7 +23,7 @@ from scrapy_simhash.crawl.fields import Fields, UnusedFieldCheck
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.values import secret_of
 from scrapy_simhash.durable import open_new
-from scrapy_simhash.feed.documents import ComparedFields, ItemReader
+from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.feed.files import find_files, identity_of, is_table, open_source
 from scrapy_simhash.feed.source import (
     NAME_IT,
@@ -234,24 +234,25 @@ def _sketcher(project: Project, options: Namespace, sources: Sequence[Source]) -
         expected_size=settings.expected_size,
         prefer=options.prefer,
     )
-    limits = (settings.min_features, settings.max_text)
-    fields = _compared_fields(settings, options)
-    reader = ItemReader(plan.scheme, plan.secret, fields, *limits, settings.extractor)
-    return Sketcher(sources, reader, plan)
+    return Sketcher(sources, _reader(plan, settings, options), plan)
 
 
-def _compared_fields(settings: Settings, options: Namespace) -> ComparedFields:
+def _reader(plan: Plan, settings: Settings, options: Namespace) -> ItemReader:
     def chosen(given: Sequence[str] | None, setting: Fields | None) -> Sequence[str] | None:
         if given is not None or setting is None:
             return given
         # Items of a feed have no class but dict.
         return list(setting.of({})) or None
 
-    ignore = chosen(options.ignore, settings.ignore_fields) or ()
     # A crawl writes this field to its items.
     group = [settings.group_field.name] if settings.group_field else []
-    only, key = chosen(options.fields, settings.fields), chosen(options.key, settings.key)
-    return ComparedFields(only, [*ignore, *group], key)
+    return ItemReader(
+        *(plan.scheme, plan.secret, settings.min_features, settings.max_text),
+        only=chosen(options.fields, settings.fields),
+        ignore=[*(chosen(options.ignore, settings.ignore_fields) or ()), *group],
+        key=chosen(options.key, settings.key),
+        extractor=settings.extractor,
+    )
 
 
 def _tell_unused_fields(options: Namespace, sources: Sequence[Source]) -> None:

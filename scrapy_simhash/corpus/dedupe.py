@@ -108,12 +108,11 @@ def _without_written(sketcher: Sketcher, advance: Advance) -> tuple[Sketcher, Se
     Those that the user has named are compared.
     """
     reader = sketcher.reader
-    if reader.fields.only is not None:
+    if reader.only is not None:
         return sketcher, ()
-    fields = reader.fields
-    indexes, others = find_written(sketcher.sources, fields.ignore, partial(advance, "Reading"))
-    fields = replace(fields, ignore=[*fields.ignore, *indexes], beside_texts=others)
-    return replace(sketcher, reader=replace(reader, fields=fields)), indexes + others
+    indexes, others = find_written(sketcher.sources, reader.ignore, partial(advance, "Reading"))
+    reader = replace(reader, ignore=[*reader.ignore, *indexes], beside_texts=others)
+    return replace(sketcher, reader=reader), indexes + others
 
 
 def _portions(sources: Sequence[Source], starts: list[int]) -> Generator[Portion]:
@@ -135,7 +134,7 @@ def _write(corpus: Result, targets: Targets, streams: Mapping[Path, BinaryIO]) -
     if targets.rejects is None and rejected.any() and not has_value.any():
         # As of a file in a different format.
         raise FeedError(f"{corpus.sketches.problems[0]}; no other record can be read either")
-    only = reader.fields.only
+    only = reader.only
     if only is not None and not has_value.any() and not rejected.all():
         raise FeedError(f"no item has a value in {' or '.join(only)}")
     sources = corpus.sketcher.sources[corpus.references :]

@@ -25,23 +25,6 @@ _Read = tuple[str, ItemContent, bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedFields:
-    """Which fields of an item are compared.
-
-    Attributes:
-        only: compare these fields only; None for all.
-        ignore: irrelevant fields.
-        key: fields that identify an item on its page; None for the item's own address.
-        beside_texts: fields that are irrelevant in an item with a text.
-    """
-
-    only: Sequence[str] | None = None
-    ignore: Sequence[str] = ()
-    key: Sequence[str] | None = None
-    beside_texts: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class ItemReader:
     """Makes the documents of items.
 
@@ -52,17 +35,23 @@ class ItemReader:
     Attributes:
         scheme: of the fingerprints, with the secret in it.
         secret: hashes of facts depend on it.
-        fields: which fields are compared.
         min_features: a text with fewer features is too short.
         max_text: a text with more characters is too long.
+        only: compare these fields only; None for all.
+        ignore: irrelevant fields.
+        key: fields that identify an item on its page; None for the item's own address.
+        beside_texts: fields that are irrelevant in an item with a text.
         extractor: finds the main text of a page in a value.
     """
 
     scheme: Scheme
     secret: bytes
-    fields: ComparedFields
     min_features: int
     max_text: int
+    only: Sequence[str] | None = None
+    ignore: Sequence[str] = ()
+    key: Sequence[str] | None = None
+    beside_texts: Sequence[str] = ()
     extractor: Extractor = density
 
     def document(self, item: Mapping[str, Any], number: int) -> Document | None:
@@ -74,14 +63,13 @@ class ItemReader:
         self, items: Sequence[Mapping[str, Any] | None], numbers: Iterable[int]
     ) -> list[Document | None]:
         """The documents of items, and None for None; their texts are sketched together."""
-        fields = self.fields
-        ignore = (*fields.ignore, *fields.beside_texts)
+        ignore = (*self.ignore, *self.beside_texts)
         read = [None if item is None else self._read(item, ignore) for item in items]
         sketches = self._sketches(read)
-        for place, item in enumerate(items if fields.beside_texts else ()):
+        for place, item in enumerate(items if self.beside_texts else ()):
             # What is irrelevant beside a text may be all that tells rows of data apart.
             if item is not None and sketches[place].size < self.min_features:
-                read[place] = self._read(item, fields.ignore)
+                read[place] = self._read(item, self.ignore)
                 sketches[place : place + 1] = self._sketches(read[place : place + 1])
         return [
             None if one is None else self._document(*one, sketch, number)
@@ -129,14 +117,14 @@ class ItemReader:
 
     def _read(self, item: Mapping[str, Any], ignore: Sequence[str]) -> _Read:
         """Read an item without irrelevant fields."""
-        page, fields = _page_of(item), self.fields
+        page = _page_of(item)
         how: dict[str, Any] = {"page_url": page, "secret": self.secret, **NO_CRAWL}
         markup = MarkupReader(self.extractor, self.max_text)
         content = read_item(
             item,
-            fields=fields.only,
+            fields=self.only,
             ignore=ignore,
-            key=fields.key,
+            key=self.key,
             markup=markup.text,
             **how,
         )

@@ -28,7 +28,7 @@ from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import SketchStore
 from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.feed import source as source_module
-from scrapy_simhash.feed.documents import ComparedFields, ItemReader
+from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.feed.json_file import JsonLines
 from scrapy_simhash.feed.source import FeedError
 from scrapy_simhash.index.rule import Rule
@@ -287,7 +287,7 @@ def test_what_the_project_has_written_itself_is_not_compared(call, tmp_path):
 
 def sketcher_of(feed):
     plan = Plan.make(Rule(), bytes(16))
-    reader = ItemReader(plan.scheme, plan.secret, ComparedFields(["text"]), 8, 10**6)
+    reader = ItemReader(plan.scheme, plan.secret, 8, 10**6, ["text"])
     return Sketcher([feed], reader, plan)
 
 

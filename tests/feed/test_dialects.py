@@ -20,7 +20,7 @@ from loopback import prose
 from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.workers import Sketcher
-from scrapy_simhash.feed.documents import ComparedFields, ItemReader
+from scrapy_simhash.feed.documents import ItemReader
 from scrapy_simhash.feed.files import open_source
 from scrapy_simhash.index.rule import Rule
 
@@ -123,7 +123,7 @@ PLAIN = [
 def decided(path: Path) -> tuple[bytes, list[dict[str, str]]]:
     """The table of groups, and the items that are kept, as they are read again."""
     plan = Plan.make(Rule(), bytes(range(16)))
-    reader = ItemReader(plan.scheme, plan.secret, ComparedFields(), 8, 10**6)
+    reader = ItemReader(plan.scheme, plan.secret, 8, 10**6)
     targets = Targets(path.parent / f"out.{path.name}", groups=path.parent / "groups.csv")
     for target in targets.paths():
         target.unlink(missing_ok=True)
