@@ -47,7 +47,7 @@ class Plugin(NamedTuple):
         # So that a crawl is compared with those before.
         given = {**self.settings, "SIMHASH_KNOWN": "drop", "TELNETCONSOLE_ENABLED": False}
         crawler = get_crawler(settings_dict=given)
-        settings = Settings.of(crawler)
+        settings = Settings.read(crawler.settings)
         judged: list[Judged] = []
         # With a drawn one the figures would differ a little from run to run.
         with closing(Database("sqlite://", secret="benchmark of accuracy")) as database:

@@ -141,7 +141,7 @@ def crawl(
     """Let a spider meet pages in their order, and store what is kept; then look at the index."""
     given = {f"SIMHASH_{name}": value for name, value in settings.items()}
     crawler = get_crawler(settings_dict={**given, "TELNETCONSOLE_ENABLED": False})
-    read = Settings.of(crawler)
+    read = Settings.read(crawler.settings)
     outcomes: list[Outcome] = []
     claims: dict[int, Page] = {}
     # With a drawn secret the figures would differ a little from run to run.
