@@ -9,9 +9,23 @@ from typing import Any
 
 from scrapy_simhash.index.batch import identity_hash
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.content import ItemContent, digest_on, read_item
+from scrapy_simhash.item.content import (
+    ItemContent,
+    digest_of,
+    digest_on,
+    is_canonical,
+    published_first,
+    read_item,
+)
 from scrapy_simhash.item.facts import Facts
+from scrapy_simhash.item.fields import FEW_SPACES, GLANCE, LOOK, MIN_PROSE, SHORT
+from scrapy_simhash.item.folding import is_encoded, is_markup
+from scrapy_simhash.item.names import Name, name_of
+from scrapy_simhash.item.state import without_state
+from scrapy_simhash.item.urls import is_url, own_url
+from scrapy_simhash.item.values import read_fields
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, sketch_all
+from scrapy_simhash.simhash.shingles import Shingles
 from scrapy_simhash.text.density import density
 from scrapy_simhash.text.page import Extractor, MarkupReader
 
@@ -63,12 +77,19 @@ class ItemReader:
         self, items: Sequence[Mapping[str, Any] | None], numbers: Iterable[int]
     ) -> list[Document | None]:
         """The documents of items, and None for None; their texts are sketched together."""
+        name = self._prose_name()
         ignore = (*self.ignore, *self.beside_texts)
-        read = [None if item is None else self._read(item, ignore) for item in items]
+        prose = [self._read_prose(item, name) if item and name else None for item in items]
+        read = [
+            one or (None if item is None else self._read(item, ignore))
+            for item, one in zip(items, prose, strict=True)
+        ]
         sketches = self._sketches(read)
-        for place, item in enumerate(items if self.beside_texts else ()):
-            # What is irrelevant beside a text may be all that tells rows of data apart.
-            if item is not None and sketches[place].size < self.min_features:
+        for place, item in enumerate(items):
+            # What looks like prose may be the same words again and again, and what is irrelevant
+            # beside a text may be all that tells rows of data apart.
+            least = MIN_PROSE if prose[place] else self.min_features if self.beside_texts else 0
+            if item is not None and sketches[place].size < least:
                 read[place] = self._read(item, self.ignore)
                 sketches[place : place + 1] = self._sketches(read[place : place + 1])
         return [
@@ -114,6 +135,48 @@ class ItemReader:
             published=content.published,
             canonical=content.canonical,
         )
+
+    def _prose_name(self) -> Name | None:
+        """The only compared field, if its name has no meaning and it may hold prose."""
+        only = self.only or ()
+        if len(only) != 1 or "." in only[0] or only[0] in self.ignore or self.key is not None:
+            return None
+        name = name_of(only[0])
+        tells = name.marks or name.state or name.shortest_id
+        return None if tells or type(self.scheme) is not Shingles else name
+
+    def _read_prose(self, item: Mapping[str, Any], name: Name) -> _Read | None:
+        """What `_read` returns of an item of which one long text is compared, in less time.
+
+        None if that text may be anything but prose.
+        """
+        (everything, unread), inside = read_fields(item), f"{name.text}."
+        value = everything.get(name.text)
+        if type(value) is not str or not SHORT < len(value) <= LOOK or unread:
+            return None
+        if is_url(name, value) or any(other.startswith(inside) for other in everything):
+            return None
+        if len(value) < GLANCE and value.count(" ") > FEW_SPACES:
+            value = without_state(value)
+        text = value.strip()
+        if text[:1] in {"", "{", "["} or is_markup(value) or is_encoded(text):
+            return None
+        if is_url(name, text):
+            return None
+        page = _page_of(item)
+        url = own_url(everything, page_url=page, key=None)
+        marks = frozenset().union(*[name_of(other).marks for other in everything])
+        content = ItemContent(
+            text=text,
+            facts=_NO_FACTS,
+            own_url=url,
+            digest=digest_of(type(item).__name__, {name.text: value}, {}, {}, self.secret),
+            has_page_url=False,
+            is_empty=False,
+            published=published_first(everything) if "published" in marks else None,
+            canonical="canonical" in marks and is_canonical(everything, page, url),
+        )
+        return page, content, None
 
     def _read(self, item: Mapping[str, Any], ignore: Sequence[str]) -> _Read:
         """Read an item without irrelevant fields."""
