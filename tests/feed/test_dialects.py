@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
 from functools import partial
 from itertools import product
@@ -101,7 +102,10 @@ FORMATS = {
     "tabs.csv.zst": lambda items: frames(table(items, delimiter="\t")),
 }
 TEXTS = [prose(n, 60) for n in range(3)]
-SIGNS = st.text(",;|\t\"'\\\n :{}[]é漢😀x", max_size=6)
+# Where a line ends behind a delimiter, a cell with an unusual mark may be the ends of two rows.
+SIGNS = st.text(",;|\t\"'\\\n :{}[]é漢😀x", max_size=6).filter(
+    lambda signs: not re.search("[,;|\t]\n", signs)
+)
 ITEMS = st.lists(
     st.fixed_dictionaries(
         {
@@ -150,8 +154,8 @@ def test_any_format_and_dialect_gets_the_same_decisions(folder, items):
     items, expected = [*PLAIN, *items], None
     for name, write in FORMATS.items():
         path, content = folder / name, write(items)
-        if "-single-few" in name and (b"'" not in content or b"\n'" in content):
-            continue  # a lone '"' looks like the mark, and a quoted cell like the ends of two rows
+        if "-single-few" in name and b"'" not in content:
+            continue  # nothing is quoted, and a lone '"' looks like the mark
         path.write_bytes(content)
         groups, kept = decided(path)
         expected = expected or (groups, kept)
