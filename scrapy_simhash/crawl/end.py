@@ -248,7 +248,10 @@ class CrawlEnd:
             namespace, of_run = choose_namespace(database, self._namespace), Selection([run])
             for advice in advise(namespace, of_run):
                 logger.info("To drop more: %s", advice)
-            if self.stats.get("changes/changed") and not is_released:
+            known = self.stats.below("changes/")
+            others = known.get("unchanged", 0) + known.get("moved", 0)
+            # Where few items change, these may be corrections.
+            if known.get("changed", 0) > others and not is_released:
                 changes = read_changes(namespace, of_run, ["changed"])
                 for advice in find_noise(changes, settings.rule):
                     logger.info("To see fewer changes: %s: %s", advice.setting, advice.effect)

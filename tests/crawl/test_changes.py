@@ -216,5 +216,18 @@ async def test_the_advice_on_changed_texts_holds(settings, caplog, known):
     assert stored == ([12, 12, 12, 12] if known == "pass" else [12, 12, 0, 12])
 
 
+@deferred_f_from_coro_f
+async def test_where_few_items_change_nothing_is_advised(settings, caplog):
+    for word in ("first", "second"):
+        with caplog.at_level(logging.INFO):
+            pages = {
+                f"/{one}": product(f"item {one}", "5", edited(one, word if one < "m" else "only"))
+                for one in "abcdefghijklmnopqrstuvwxyz"
+            }
+            await visit(settings, pages)
+    assert "12 changed" in caplog.text
+    assert "To see fewer changes" not in caplog.text
+
+
 def edited(name: str, word: str) -> list[str]:
     return [*story(name, 200), f"This is the {word} edition."]
