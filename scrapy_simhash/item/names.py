@@ -280,7 +280,9 @@ _SILENT_METADATA = {"probability", "validationmessages"}
 # shorter number may be that of a chapter or of a house.
 _IDS = {
     **dict.fromkeys(("guid", "id", "slug", "uid", "uuid"), 1),
-    **dict.fromkeys(("number", "no", "nr", "num", "nummer", "numero", "número", "номер"), 5),
+    **dict.fromkeys(
+        ("number", "no", "nr", "num", "nummer", "numero", "número", "номер", "ref", "reference"), 5
+    ),
 }
 _RATINGS = {"rating", "ratings", "ratingvalue", "stars", "评分"}
 _URLS = {"href", "hrefs", "link", "links", "permalink", "src", "uri", "url", "urls"}

@@ -526,6 +526,7 @@ def test_a_rating_is_a_state_beside_a_url_and_else_that_of_a_review(rating: Any,
         ("id", "17", "https://shop.example/p/17"),
         ("number", "7493758", "https://homes.example/flats/7493758"),
         ("listing_no", 49381, "https://homes.example/flats/49381.html"),
+        ("ref", "49381", "https://homes.example/flats/49381.html"),
     ],
 )
 def test_an_id_that_stands_in_the_url_says_no_more_than_that(name: str, value: Any, url: str):
