@@ -151,6 +151,14 @@ class FieldReader:
             if fact.kind == Evidence.STATE and "rating" in name_of(name).marks:
                 self.facts[name] = fact._replace(kind=Evidence.TEXT)
 
+    def keep_words(self) -> None:
+        """Count the state in values: "iphone 12 reviews" may be all that a row of a table is."""
+        for name, fact in self.facts.items():
+            is_text = fact.text[0] == "t" and fact.kind <= Evidence.SECTION
+            text = " ".join(str(self.kept.get(name, "")).casefold().split()) if is_text else ""
+            if name_of(name).state is None and without_state(text) != text:
+                self.facts[name] = Folded(Evidence.TEXT, f"t:{text}")
+
     def _without_tags(self, value: Any) -> Any:
         """A value with the text of markup in place of the markup."""
         if type(value) is list:

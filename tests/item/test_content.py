@@ -346,6 +346,15 @@ def test_the_state_of_a_thing_with_an_address_is_not_in_its_digest() -> None:
     assert len({read(answer).facts for answer in answers}) == 1
 
 
+@pytest.mark.parametrize("words", ["iPhone {} reviews", "{} downloads", "Up to {} days left"])
+def test_a_row_that_differs_in_words_that_may_be_state_is_another(words: str) -> None:
+    for more in ({}, {"url": PAGE}):
+        rows = [{"keyword": words.format(number)} | more for number in (12, 13)]
+        assert len({read(row).digest for row in rows}) == 2
+        assert len({read(row, is_alone=True).digest for row in rows}) == 1
+    assert read(rows[0]).digest == read(rows[0] | {"keyword": words.format("12 ").upper()}).digest
+
+
 @given(
     st.dictionaries(
         st.sampled_from(["page:title", "page:price", "page:datePublished", "page:sku"]),
