@@ -61,6 +61,7 @@ _DATES = {"page:datePublished", "page:datePosted", "page:startDate"}
 _OTHER_TYPES = re.compile(
     r"Action|Breadcrumb|Comment|List|Organi[sz]ation|Person|Rating|Review|WebSite"
 )
+_KEYS_OF_FACTS = {*PROPERTIES, "joblocation", "offers"}
 # Elements whose values belong to a teaser, not to the page.
 _TEASER = {*BOILERPLATE, "a", "article", "header", "li"}
 _JSON_LD = JSONDecoder(strict=False)
@@ -264,12 +265,13 @@ def _microdata(
 def _json_properties(scripts: list[str], names: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the properties in JSON-LD of objects with a headline or one of the page's names.
 
-    An object alone is that of the page, as a heading may name a section or a kind of product.
+    One alone with such keys is that of the page: a heading may name a section or a kind of product.
     """
     nodes = [
         node
         for node in islice(_objects(scripts), _JSON_OBJECTS)
-        if not _OTHER_TYPES.search(_scalar(node.get("@type")))
+        if not _KEYS_OF_FACTS.isdisjoint(map(str.lower, node))
+        and not _OTHER_TYPES.search(_scalar(node.get("@type")))
     ]
     # The next events of the calendar, the offers of the day.
     for node in [one for one in nodes if len(nodes) == 1 or not _has_other_name(one, names)]:

@@ -259,10 +259,13 @@ def test_the_next_events_of_a_calendar_are_not_about_the_page() -> None:
     assert found["page:startDate"] == "2024-05-07"
 
 
-def test_one_event_is_that_of_the_page_though_the_heading_names_its_section() -> None:
+@pytest.mark.parametrize(
+    "type_", ["WebSite", "WebPage", "GovernmentOffice", "ImageObject", "FAQPage", "Hall"]
+)
+def test_one_event_is_that_of_the_page_though_the_heading_names_its_section(type_: str) -> None:
     event = {"@type": "Event", "name": "Rope market", "startDate": "2024-05-06"}
-    site = {"@type": "WebSite", "name": "Town"}
-    found = facts("<h1>Programme</h1>", linked_data([site, event]))
+    beside = {"@type": type_, "name": "Town", "url": "/"}
+    found = facts("<h1>Programme</h1>", linked_data([beside, event]))
     assert found["page:startDate"] == "2024-05-06"
 
 
