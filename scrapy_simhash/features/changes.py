@@ -105,10 +105,10 @@ class Changes:
         return {pair for around in words for pair in pairwise(around)}
 
     def replaces(self, new: str, old: str) -> bool:
-        """Whether what differs in two short values stands in one place of both texts."""
-        edit = _without_ends(WordEdit(tokens(new), tokens(old), "", ""))
-        both = [*edit.new], [*edit.old]
-        return all(both) and any(([*one.new], [*one.old]) == both for one in self.all)
+        """Whether what differs in two short values begins at one place of both texts."""
+        both = _without_ends(WordEdit(tokens(new), tokens(old), "", ""))[:2]
+        pairs = ((*zip(both, one[:2], strict=True),) for one in self.all)
+        return any(all(a and b and a[: len(b)] == b[: len(a)] for a, b in pair) for pair in pairs)
 
     def replaces_passage(self) -> bool:
         """Whether a passage stands in place of a different passage, between the same words."""

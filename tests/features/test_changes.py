@@ -150,3 +150,19 @@ def test_changes_of_any_texts(new: list[str], old: list[str]) -> None:
         assert " ".join(["", *change.old, ""]) in " ".join(["", *old, ""]) or not change.old
     assert not found.all or new != old
     assert Changes.of(" ".join(new), " ".join(new)).all == []
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "expected"),
+    [
+        ("York", "Bath", True),
+        ("York, England", "Bath, England", True),
+        ("York, Yorkshire", "Bath, Somerset", True),
+        ("York", "Ely", False),
+        ("New York", "Bath", False),
+        ("York", "", False),
+    ],
+)
+def test_a_value_is_replaced_where_both_texts_have_it(new: str, old: str, expected: bool) -> None:
+    texts = [*WORDS[:20], "York", *WORDS[20:]], [*WORDS[:20], "Bath", *WORDS[20:]]
+    assert changes(*texts).replaces(new, old) is expected
