@@ -307,6 +307,7 @@ class _Greedy:
             self._plan.scheme.bits,
             jaccard=jaccard,
             changes=partial(self._sketches.changes, *numbers) if has_texts else None,
+            values=partial(self._sketches.values, *numbers),
             copies=tuple(map(self._row, self._copies.some(other, row.url))),
         )
 

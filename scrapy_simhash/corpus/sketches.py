@@ -27,6 +27,7 @@ from scrapy_simhash.index.batch import exact_key, how_compared, identity_hash
 from scrapy_simhash.index.verdict import ClaimRow, Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.state import without_state
+from scrapy_simhash.item.values import short
 from scrapy_simhash.simhash.measure import FEW_FEATURES, common
 
 #: Stands for what a document is compared by, if it has nothing to compare.
@@ -48,7 +49,7 @@ def row_type(plan: Plan) -> np.dtype[np.void]:
 
     `shingles` is the place of its shingles among those of all documents, `hashes` their number.
     `details` is the place, in bytes, of its text in UTF-8 among the details of all documents, and
-    `length` the size of that text; behind it, in `rest` bytes, are URL, facts and page sketch.
+    `length` the size of that text; behind it, in `rest` bytes, is what `_rest_of` returns.
     `is_text` is True where nothing but the texts can keep two documents apart.
     """
     return np.dtype(
@@ -90,11 +91,12 @@ def make_sketches(documents: Sequence[Document | None], plan: Plan) -> Sketches:
         mine = _NO_SHINGLES if document.sketch.shingles is None else document.sketch.shingles
         shingles.append(mine)
         text = (document.text or "").encode("utf-8", "replace")
-        facts = None
+        facts, values = None, dict[str, str]()
         if document.facts is not None:
             facts = document.facts.packed()
             names.update(document.facts.names)
-        rest = marshal.dumps((storable(document.url), facts, document.page_sketch))
+            values = {name: short(value) for name, value in document.facts.shown.items()}
+        rest = marshal.dumps((storable(document.url), facts, document.page_sketch, values))
         details += [text, rest]
         digest = document.digest
         rows[number] = (
@@ -285,7 +287,11 @@ class Sketches:
 
     def url(self, number: int) -> str:
         """The URL of a document."""
-        return self._rest_of(self._row(number))[0]
+        return str(self._rest_of(self._row(number))[0])
+
+    def values(self, *numbers: int) -> list[Mapping[str, str]]:
+        """The short values of documents, by field."""
+        return [self._rest_of(self._row(number))[-1] for number in numbers]
 
     def facts(self, row: ClaimRow) -> Facts | None:
         """The facts of a row made by :meth:`row`, with their names."""
@@ -294,7 +300,7 @@ class Sketches:
     def row(self, number: int, place: int) -> ClaimRow:
         """A document, at its place in the order, as a stored row of an index: all are one visit."""
         mine = self._row(number)
-        url, facts, page_sketch = self._rest_of(mine)
+        url, facts, page_sketch, _ = self._rest_of(mine)
         same = ("identity", "listing", "compared_by", "fingerprint", "size")
         return ClaimRow(
             id=place,
@@ -309,9 +315,9 @@ class Sketches:
     def _row(self, number: int) -> dict[str, Any]:
         return dict(zip(self.rows.dtype.names or (), self.rows[number].item(), strict=True))
 
-    def _rest_of(self, mine: dict[str, Any]) -> tuple[str, bytes | None, bytes | None]:
-        """URL, facts and page sketch; nothing where there is no document."""
+    def _rest_of(self, mine: dict[str, Any]) -> Any:
+        """URL, facts, page sketch and short values; nothing where there is no document."""
         start = mine["details"] + mine["length"]
         packed = self.details[start : start + mine["rest"]]
         # This process, or one that it has started, has written them.
-        return marshal.loads(packed) if packed else ("", None, None)  # noqa: S302
+        return marshal.loads(packed) if packed else ("", None, None, {})  # noqa: S302

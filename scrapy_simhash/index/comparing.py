@@ -306,7 +306,7 @@ def _own_texts(texts: Texts, document: Document, was: Sequence[Sighting]) -> lis
 
 def final(match: Match) -> Match:
     """A match without what only the rule needs: texts, and the copies of its claim."""
-    return replace(match, changes=None, values=lambda: None, copies=())
+    return replace(match, changes=None, values=None, copies=())
 
 
 def matches_of(
@@ -337,7 +337,7 @@ def matches_of(
             jaccard=similarities[place][0],
             estimated=similarities[place][1],
             changes=texts.changes(document, claims[place].id),
-            values=partial(texts.values, claims[place].id),
+            values=partial(lambda n: (document.values, texts.values(n) or {}), claims[place].id),
             copies=tuple(candidates.copies.get(claims[place].id, ())),
         )
         for place in nearest(row, claims, likeness, shown)

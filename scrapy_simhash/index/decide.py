@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from heapq import nlargest
 from itertools import combinations, islice
 
@@ -258,9 +258,8 @@ def _difference(
     if changes is not None:
         if not budget.allows(row.size + other.size):
             return NOT_COMPARED
-        if name := _difference_of_texts(changes, relations) or _value_in_texts(
-            changes(), facts, stored, match, relations
-        ):
+        name = _difference_of_texts(changes, relations)
+        if name := name or _value_in_texts(match, facts, stored, relations):
             return name
     if row.page_sketch and other.page_sketch and may_be_one_site(row.url, other.url):
         is_other = containment(row.page_sketch, other.page_sketch) < REST
@@ -304,20 +303,17 @@ def _difference_of_texts(
 
 
 def _value_in_texts(
-    changes: Changes | None,
-    facts: Facts,
-    stored: Facts,
-    match: Match,
-    relations: frozenset[Relation],
+    match: Match, facts: Facts, stored: Facts, relations: frozenset[Relation]
 ) -> str | None:
     """The field whose values differ as the texts of two sites do: no other name for one value."""
-    if not changes or Relation.OTHER_SITE not in relations:
+    if Relation.OTHER_SITE not in relations or match.values is None or match.changes is None:
         return None
-    for name, old in (match.values() or {}).items():
-        key, new = name_of(name).key, facts.shown.get(name)
+    changes, (new, old) = cache(match.changes), match.values()
+    for name in new:
+        key = name_of(name).key
         values = facts.values.get(key), stored.values.get(key)
         is_other = values[0] != values[1] and all(one and one[0] == Evidence.TEXT for one in values)
-        if is_other and changes.replaces(str(new), old):
+        if is_other and (found := changes()) and found.replaces(new[name], old.get(name, "")):
             return name
     return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scrapy_simhash.db.values import ComparedBy
@@ -68,7 +68,7 @@ def compare(
     jaccard: float | None,
     estimated: bool = False,
     changes: Callable[..., Changes | None] | None = None,
-    values: Callable[[], Mapping[str, str] | None] = lambda: None,
+    values: Callable[[], Sequence[Mapping[str, str]]] | None = None,
     copies: tuple[ClaimRow, ...] = (),
 ) -> Match:
     """Compare a document, given by its row, with a claim.
@@ -81,7 +81,7 @@ def compare(
         jaccard: the similarity of the texts, if it is known.
         estimated: whether that is an estimate.
         changes: returns how the texts differ, see :class:`Match`.
-        values: of the claim, see :class:`Match`.
+        values: of both, see :class:`Match`.
         copies: of the claim, see :class:`Match`.
     """
     if are_equal(row, claim):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
@@ -120,8 +120,8 @@ class Match:
         changes: returns how the document's text differs, which may take long, also in its state if
             the argument `with_state` is True; None if a text is damaged. None in its place if a
             text is not at hand, and in a verdict.
-        values: returns the short values kept with the claim's text, by field; None if it is not at
-            hand.
+        values: returns the short values of the document, and those kept with the claim's text, by
+            field. None in its place in a verdict.
         copies: what was dropped as copies of the claim, as far as it is known; none in a verdict.
     """
 
@@ -132,7 +132,7 @@ class Match:
     bits: int = BITS
     differs: str | None = None
     changes: Callable[..., Changes | None] | None = field(default=None, repr=False)
-    values: Callable[[], Mapping[str, str] | None] = field(default=lambda: None, repr=False)
+    values: Callable[[], Sequence[Mapping[str, str]]] | None = field(default=None, repr=False)
     copies: tuple[ClaimRow, ...] = field(default=(), repr=False)
 
     @property

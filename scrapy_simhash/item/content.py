@@ -136,13 +136,12 @@ def read_item(
         reader.drop_ids_of(place)
     if not place:
         reader.keep_ratings()
-    text = reader.text()
+    kept, text = reader.kept, reader.text()
     if not (text or url or is_alone):
         reader.keep_words()
     is_keyed = bool(key and url) and not any("url" in name_of(name).marks for name in key or ())
     compared = _compared(reader, has_url=bool(place) or is_alone, is_keyed=is_keyed)
     digest = digest_of(type(item).__name__, compared, reader.facts, reader.links, secret)
-    kept = reader.kept
     return ItemContent(
         text=text,
         facts=Facts.of(reader.facts, secret, reader.shown),

@@ -110,6 +110,22 @@ def test_the_core_decides_as_python_does(monkeypatch, options):
     assert [made.reasons[n] for n in made.differs] == [pure.reasons[n] for n in pure.differs]
 
 
+@pytest.mark.parametrize(
+    ("towns", "kept"),
+    [(("Bath", "York"), 2), (("Bath, Somerset", "York, Yorkshire"), 2), (("Ely", "Rye"), 1)],
+)
+def test_on_two_sites_a_value_in_the_text_keeps_an_item_in_a_corpus(towns, kept):
+    text = f"{prose('a job', 60)} in {{}} {prose('we hire', 60)}"
+    jobs = [
+        {"url": f"http://{site}.test/1", "city": town, "text": text.format(word)}
+        for site, town, word in zip("ab", towns, ("Bath", "York"), strict=True)
+    ]
+    plan = Plan.make(Rule(), SECRET)
+    made = decide_corpus(sketches_of(documents_of(plan, jobs), plan), plan)
+    assert made.kept.sum() == kept
+    assert made.reasons[made.differs[1]] == ("city" if kept == 2 else "")
+
+
 def variants(count, seed):
     """Items of one site, nearly all with one text: each with some values, and a few copies."""
     chance = random.Random(seed)
