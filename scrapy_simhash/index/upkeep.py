@@ -19,7 +19,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import RESTORED, SAME, ComparedBy, State
 from scrapy_simhash.index.batch import document_row, keys_of, pack_keys
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.queries import claims_of, is_dead
+from scrapy_simhash.index.queries import claims_of, is_dead, is_valid
 from scrapy_simhash.index.verdict import BY_HAND, ClaimRow, Document
 from scrapy_simhash.index.writer import CHUNK, in_parts, writing
 from scrapy_simhash.keys.bands import Bands
@@ -51,21 +51,21 @@ def expire(index: Index, before: float) -> tuple[int, int]:
 
     Items that are restored as their originals were not stored stay.
     """
-    row, run = schema.sightings.c, schema.runs.c
+    row, run, claim = schema.sightings.c, schema.runs.c, schema.claims.c
     later = schema.sightings.alias("later")
     is_met = sa.exists().where(
         *(later.c.namespace == row.namespace, later.c.claim == row.claim),
         # A claim's own sighting stays as long as the claim.
         *(sa.or_(later.c.identity == row.identity, row.id == row.claim), later.c.created >= before),
     )
+    void = sa.exists().where(claim.namespace == row.namespace, claim.id == row.claim, ~is_valid())
     old = (
         sa.select(row.id, row.identity, row.claim, row.status, row.before, row.item_bytes)
-        .where(row.namespace == index.id, row.created < before, ~is_met, ~row.orphaned)
+        .where(row.namespace == index.id, row.created < before, ~is_met, ~row.orphaned, ~void)
         .where(~sa.exists().where(run.id == row.run, run.closed.is_(None), run.heartbeat >= before))
         .order_by(row.id)
         .limit(CHUNK)
     )
-    claim = schema.claims.c
     has_later = sa.exists().where(
         *(later.c.namespace == claim.namespace, later.c.claim == claim.id),
         later.c.created >= before,

@@ -14,6 +14,7 @@ from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.upkeep import expire, reset_namespace
 from scrapy_simhash.index.verdict import LeftOut
 
@@ -71,6 +72,27 @@ def test_an_orphan_does_not_expire(db: Database) -> None:
     assert expire(index, db.now() + 1)[1] == 0
     orphans = select(func.count()).where(schema.sightings.c.item.is_not(None))
     assert db.read(lambda connection: connection.scalar(orphans)) == 1
+
+
+def test_a_copy_of_what_a_dead_run_had_claimed_does_not_expire_before_it_is_an_orphan(
+    db: Database,
+) -> None:
+    run, now = Run.open(db), db.now()
+    dead = Index(db, run=run)
+    dead.confirm(dead.claim(article(0), key="a"))
+    with Index(db) as index:
+        remember(index, 1)
+        remember(index, 2, seed=1)
+    run.abandon()
+    db.now = lambda: now + 1000  # type: ignore[method-assign]
+    with Index(db) as index:
+        recovery = index.run.recovery
+        assert expire(index, now + 500) == (1, 1)
+        recovery.clear(9)
+        row = schema.sightings.c
+        kept = select(row.key, row.orphaned).where(row.item.is_not(None))
+        assert db.read(lambda connection: connection.execute(kept).all()) == [("copy 1", True)]
+        assert_books_are_right(db)
 
 
 def test_versions_expire_with_their_texts(db: Database) -> None:
