@@ -308,13 +308,13 @@ def _value_in_texts(
     """The field whose values differ as the texts of two sites do: no other name for one value."""
     if Relation.OTHER_SITE not in relations or match.values is None or match.changes is None:
         return None
-    changes, (new, old) = cache(match.changes), match.values()
-    for name in new:
-        key = name_of(name).key
+    changes = cache(match.changes)
+    new, old = ({name_of(name).key: one[name] for name in one} for one in match.values())
+    for key, value in new.items():
         values = facts.values.get(key), stored.values.get(key)
         is_other = values[0] != values[1] and all(one and one[0] == Evidence.TEXT for one in values)
-        if is_other and (found := changes()) and found.replaces(new[name], old.get(name, "")):
-            return name
+        if is_other and (found := changes()) and found.replaces(value, old.get(key, "")):
+            return facts.name(key)
     return None
 
 
