@@ -26,6 +26,7 @@ from scrapy_simhash.history.decisions import choose_drops, count_unlisted, read_
 from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.index.recovery import Recovery
 from scrapy_simhash.index.upkeep import store_restored
 from scrapy_simhash.simhash.scheme import keyed
 from scrapy_simhash.visible import plural
@@ -80,6 +81,9 @@ def run_restore(project: Project, options: Namespace) -> None:
     with project.selections(options) as selected:
         chosen, rest = list[tuple[NamespaceRow, Sequence[int]]](), Counter[str]()
         for namespace, selection in selected:
+            if options.orphans:
+                # The copies of what a dead crawl had claimed are orphans from then on.
+                Recovery(namespace.database).finish()
             drops = choose_drops(namespace, selection, orphans=options.orphans)
             chosen.append((namespace, drops.numbers))
             if not options.orphans:

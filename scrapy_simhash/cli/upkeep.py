@@ -21,6 +21,7 @@ from scrapy_simhash.db.pages import delete_file, delete_pages, file_size
 from scrapy_simhash.db.transactions import drop_tables
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable
 from scrapy_simhash.history.namespaces import RunRow, read_namespaces, read_runs
+from scrapy_simhash.index.recovery import Recovery
 from scrapy_simhash.index.upkeep import claims_at, expire, forget_claims, reset_namespace
 from scrapy_simhash.visible import format_time, plural, shortened
 
@@ -142,6 +143,8 @@ def run_prune(project: Project, options: Namespace) -> None:
         raise CommandError("--older-than DAYS or SIMHASH_EXPIRE is needed")
     with project.namespace() as namespace, working("Deleting"):
         index = project.settings.open_index(namespace.database, namespace.name)
+        # First, so that the copies of what a dead crawl had claimed are orphans, and stay.
+        Recovery(namespace.database).finish()
         before = namespace.database.now() - days * DAY
         count, drops = expire(index, before)
         delete_pages(project.pages, before)

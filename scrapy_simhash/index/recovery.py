@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import secrets
 import socket
@@ -96,6 +97,11 @@ class Recovery:
                     self._declare_dead(run, now)
             elif elsewhere and abs(now - run.heartbeat) > LEASE:
                 self._declare_dead(run, now)
+
+    def finish(self) -> None:
+        """Find the runs of this host that have died, and delete all invalidated claims."""
+        self.look()
+        self.clear(math.inf)
 
     def _declare_dead(self, run: Row[Any], now: float) -> None:
         """Invalidate the claims of a run, unless it acted since its row was read."""

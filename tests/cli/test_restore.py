@@ -8,8 +8,10 @@ import pytest
 from loopback import prose
 from stored import change, changed, fill, rows_of, store
 
+from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
+from scrapy_simhash.index.runs import Run
 
 
 def test_restore_gives_items_back(call, database, tmp_path):
@@ -88,6 +90,25 @@ def test_a_restored_item_is_a_stored_one(call, database):
     told = map(json.loads, call("changes", "--json", "--database", database)[1].splitlines())
     assert drop["url"] not in {one["url"] for one in told}
     assert rows_of(database, "SELECT size FROM simhash_namespaces") == [(4,)]
+
+
+@pytest.mark.parametrize("is_pruned", [False, True])
+def test_the_copies_of_a_dead_crawl_are_orphans_for_the_commands(call, tmp_path, is_pruned):
+    """No crawl has come since to find it dead."""
+    path, text = tmp_path / "seen.db", prose(1, 200)
+    database = Database(f"sqlite:///{path}")
+    dead = Run.open(database)
+    claimed = Index(database, run=dead)
+    claimed.confirm(claimed.claim(text, key="1"))
+    with Index(database) as index:
+        store(index, changed(text, 1), "2", item={"n": 2})
+    dead.abandon()
+    change(path, "UPDATE simhash_runs SET process = 'none' WHERE id = 1")
+    change(path, "UPDATE simhash_sightings SET created = 1")
+    database.close()
+    if is_pruned:
+        assert "0 duplicates deleted" in call("prune", "--older-than", "1", "--database", path)[1]
+    assert json.loads(call("restore", "--orphans", "--database", path)[1]) == {"n": 2}
 
 
 def test_similar_texts_are_copies_of_a_restored_item(call, tmp_path):
