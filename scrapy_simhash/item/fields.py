@@ -17,7 +17,6 @@ from scrapy_simhash.item.facts import FILE_NAME
 from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup
 from scrapy_simhash.item.links import file_of, is_file_name, links_elsewhere
 from scrapy_simhash.item.names import Name, is_inside, name_of
-from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.times import is_moment, is_relative, is_within
 from scrapy_simhash.item.urls import is_in_url, is_page_url, is_url
 from scrapy_simhash.item.values import SHOWN, Printed, collect, is_missing, select
@@ -43,8 +42,6 @@ _TEXTS = (str, Printed)
 _HASHES = {32: md5, 40: sha1, 64: sha256}
 # The fields of a file from Scrapy's media pipelines; only the checksum is the file's own.
 _MEDIA = {"checksum", "path", "status", "url"}
-#: Spaces in a value that may be a single fact.
-FEW_SPACES = 8
 
 
 class PageNames(NamedTuple):
@@ -187,14 +184,10 @@ class FieldReader:
             return {key: kept for key, kept in kept_items if kept is not None} or None
         if is_missing(value) or self._is_of_crawl(name, value):
             return None
-        if kind is not str:
-            return value
-        is_loose = len(value) < GLANCE and value.count(" ") > FEW_SPACES
-        if is_loose and not name.state and "title" not in name.marks:
-            # Such as the text of a card with "12 reviews", which is too short to be prose.
-            value = without_state(value)
         title = self.page_names.title
-        is_title = title and len(value) < 2 * len(title) and " ".join(value.split()) == title
+        if kind is not str or not title or len(value) >= 2 * len(title):
+            return value
+        is_title = " ".join(value.split()) == title
         return self.page_names.name() if is_title else value
 
     def _is_of_crawl(self, name: Name, value: Any) -> bool:

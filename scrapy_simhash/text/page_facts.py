@@ -22,7 +22,6 @@ from typing import Any
 from lxml.html import HtmlElement
 
 from scrapy_simhash.item.facts import ROW
-from scrapy_simhash.item.names import state_of
 from scrapy_simhash.item.numbers import amount
 from scrapy_simhash.text import markup as marked
 from scrapy_simhash.text.blocks import BOILERPLATE, marking_of, tree_core
@@ -132,9 +131,7 @@ class PageFacts:
         for label, cells in islice(self._rows(), _READ_ROWS):
             name = _short_text(label, _LABEL_LENGTH).rstrip(" :：")
             values = [text for cell in cells if (text := _short_text(cell, _VALUE_LENGTH))]
-            # A row may be "12 May | 3 comments".
-            values = [text for text in values if not _is_state(text)] if name else []
-            if values:
+            if name and values:
                 rows.setdefault(ROW + name.replace(".", " "), []).extend(values)
         return {name: values[0] if len(values) == 1 else values for name, values in rows.items()}
 
@@ -171,12 +168,6 @@ class PageFacts:
         if element is not None and "page:price" not in facts:
             facts |= _price(element, self._surroundings)
         return facts | self.rows
-
-
-def _is_state(text: str) -> bool:
-    """Whether a text is a number and what it counts, as in "3 comments"."""
-    state = state_of(text)
-    return state is not None and state(text.casefold(), False)
 
 
 def _is_about_page(element: HtmlElement, surroundings: Surroundings) -> bool:
