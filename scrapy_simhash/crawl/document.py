@@ -28,7 +28,6 @@ from scrapy_simhash.item.content import (
     stands_for_page,
 )
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.fields import PageNames
 from scrapy_simhash.item.keys import UNIDENTIFIED
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.urls import site
@@ -146,7 +145,7 @@ class DocumentMaker:
             ignore=settings.ignored(item),
             # Classes that are not named have the usual key.
             key=None if settings.key is None else settings.key.of(item) or None,
-            page_names=PageNames(says.title, says.name),
+            page_names=(says.title, says.name),
             markup=markup.text if is_markup_text else None,
             is_alone=page.has_one_item,
             **how,

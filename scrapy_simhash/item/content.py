@@ -14,7 +14,7 @@ from typing import Any
 
 from scrapy_simhash.item.evidence import Evidence
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.fields import NO_NAMES, FieldReader, PageNames
+from scrapy_simhash.item.fields import FieldReader, PageNames
 from scrapy_simhash.item.folding import Folded, fold, is_more, is_state
 from scrapy_simhash.item.keys import untracked
 from scrapy_simhash.item.links import unsigned
@@ -98,7 +98,7 @@ def read_item(
     ignore: Collection[str] = (),
     key: Sequence[str] | None = None,
     page_url: str,
-    page_names: PageNames = NO_NAMES,
+    page_names: PageNames = ("", str),
     markup: Callable[[str], str] | None = None,
     is_alone: bool = False,
     since: float,
@@ -114,7 +114,7 @@ def read_item(
         ignore: the fields to leave out.
         key: the fields that identify the item.
         page_url: the URL of its page, "" if it has none.
-        page_names: the names of its page.
+        page_names: the title of its page, and what returns its name, see `PageNames`.
         markup: returns the text of a value in HTML; None if the text is that of the page.
         is_alone: whether its page has no other item.
         since: the start of the crawl in epoch seconds.
@@ -174,7 +174,7 @@ def read_facts(
     """The facts that `read_item` finds in an item with these values, none of which is prose."""
     reader = FieldReader(page_url, since, now)
     for name, value in values.items():
-        if (kept := reader.keep(name, value)) is not None:
+        if (kept := reader.keep(name_of(name), value)) is not None:
             reader.add_fact(name, kept)
     return Facts.of(reader.facts, secret, reader.shown)
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import md5, sha1, sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_simhash.features.shingles import shingles
 from scrapy_simhash.item.evidence import Evidence
@@ -44,20 +44,9 @@ _HASHES = {32: md5, 40: sha1, 64: sha256}
 _MEDIA = {"checksum", "path", "status", "url"}
 
 
-class PageNames(NamedTuple):
-    """The names of a page; a value equal to its title is read as its name.
-
-    Attributes:
-        title: the title of the page.
-        name: returns the title without the names of site and section.
-    """
-
-    title: str = ""
-    name: Callable[[], str] = str
-
-
-#: Those of no page.
-NO_NAMES = PageNames()
+#: The title of a page, and what returns it without the names of site and section: a value equal to
+#: the title is read as that.
+PageNames = tuple[str, Callable[[], str]]
 
 
 @dataclass(eq=False, slots=True)
@@ -79,7 +68,7 @@ class FieldReader:
     now: float
     fields: Sequence[str] | None = None
     ignore: frozenset[str] = frozenset()
-    page_names: PageNames = NO_NAMES
+    page_names: PageNames = ("", str)
     markup: Callable[[str], str] | None = None
     kept: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Folded] = field(default_factory=dict)
@@ -105,8 +94,6 @@ class FieldReader:
     def read_all(self, flat_fields: Mapping[str, Any]) -> None:
         """Read the fields that are to be read."""
         for name, value in flat_fields.items():
-            if self.ignore and is_inside(name, self.ignore):
-                continue
             if self.fields is None:
                 self._read(name, value)
             elif is_inside(name, self.fields):
@@ -115,7 +102,7 @@ class FieldReader:
     def _read(self, path: str, value: Any) -> None:
         if type(value) is list:
             self._read_list(path, value)
-        elif (value := self._keep(name_of(path), value)) is not None:
+        elif (value := self.keep(name_of(path), value)) is not None:
             self.kept[path] = value
             if self.markup:
                 value = self._without_tags(value)
@@ -165,30 +152,27 @@ class FieldReader:
         is_tagged = type(value) is str and len(value) > SHORT and is_markup(value)
         return self.markup(value) if self.markup and is_tagged else value
 
-    def keep(self, name: str, value: Any) -> Any:
+    def keep(self, name: Name, value: Any) -> Any:
         """A value without ignored fields, empty values, times of the crawl and the page's URL."""
-        if self.ignore and is_inside(name, self.ignore):
-            return None
-        return self._keep(name_of(name), value)
-
-    def _keep(self, name: Name, value: Any) -> Any:
         kind = type(value)
         if kind is list:
-            kept_values = (self._keep(name, inner) for inner in value)
+            kept_values = (self.keep(name, inner) for inner in value)
             return [kept for kept in kept_values if kept is not None] or None
         if kind is dict:
             keys = value.keys()
             if value.get("checksum") and keys >= _MEDIA:
                 keys -= _MEDIA - {"checksum"}
-            kept_items = ((key, self.keep(f"{name.text}.{key}", value[key])) for key in keys)
+            kept_items = (
+                (key, self.keep(name_of(f"{name.text}.{key}"), value[key])) for key in keys
+            )
             return {key: kept for key, kept in kept_items if kept is not None} or None
-        if is_missing(value) or self._is_of_crawl(name, value):
+        is_ignored = bool(self.ignore) and is_inside(name.text, self.ignore)
+        if is_ignored or is_missing(value) or self._is_of_crawl(name, value):
             return None
-        title = self.page_names.title
+        title, name_of_page = self.page_names
         if kind is not str or not title or len(value) >= 2 * len(title):
             return value
-        is_title = " ".join(value.split()) == title
-        return self.page_names.name() if is_title else value
+        return name_of_page() if " ".join(value.split()) == title else value
 
     def _is_of_crawl(self, name: Name, value: Any) -> bool:
         """Whether a value is a time of the crawl or the URL of the page."""
@@ -211,9 +195,9 @@ class FieldReader:
     def _without_links(self, path: str, values: list[Any]) -> list[Any]:
         """Add a list to `kept`; return its values but for empty ones and links to pages."""
         name = name_of(path)
-        links = links_elsewhere(name, values, self.page_url) - {self.page_names.title}
+        links = links_elsewhere(name, values, self.page_url) - {self.page_names[0]}
         rest = [value for value in values if value not in links] if links else values
-        values = self._keep(name, rest) or []
+        values = self.keep(name, rest) or []
         if not (values or links):
             return []
         self.kept[path] = [*links, *values]

@@ -151,28 +151,16 @@ def words_of(name: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(name)]
 
 
-@lru_cache(maxsize=4096)
 def state_of(name: str) -> IsValue | None:
     """What tells whether a value of a field, or of a row, is state; None if none is."""
     if not _ANY.isdisjoint("".join(words_of(part)) for part in name.split(".")):
         return _is_any
-    forms = _last_part(name)
-    return next((is_value for names, is_value in _STATES if any(map(names.search, forms))), None)
-
-
-def is_stock(name: str) -> bool:
-    """Whether the state that a field tells is whether, or how often, the item can be bought."""
-    last = "".join(words_of(name.rpartition(".")[2]))
-    return last in _FOR_SALE or any(re.search(_STOCK, form) for form in _last_part(name))
-
-
-def _last_part(name: str) -> set[str]:
-    """The last part of a name with "_" around its words, in two forms, often the same.
-
-    The first splits camelCase, but also words at letters with accents; the second splits neither.
-    """
     last = name.rpartition(".")[2]
-    return {f"_{'_'.join(words)}_" for words in (words_of(last), _LETTERS.findall(last.casefold()))}
+    # The first splits camelCase, but also words at letters with accents; the second splits neither.
+    forms = {
+        f"_{'_'.join(words)}_" for words in (words_of(last), _LETTERS.findall(last.casefold()))
+    }
+    return next((is_value for names, is_value in _STATES if any(map(names.search, forms))), None)
 
 
 #: What a name may tell. Its value is ...
@@ -317,6 +305,7 @@ def name_of(text: str) -> Name:
     joined = re.sub(r"[_\-\s]", "", plain.casefold())
     parts = joined.split(".")
     last = parts[-1]
+    state = state_of(plain)
     marks: set[Mark] = {mark for mark, known in _LAST.items() if last in known}
     marks |= {mark for mark, known in _WORDS.items() if not known.isdisjoint(words)}
     marks |= {mark for mark, ends in _ENDS.items() if any(word.endswith(ends) for word in words)}
@@ -324,7 +313,7 @@ def name_of(text: str) -> Name:
         "url": not _URLS.isdisjoint(words[-1:]),
         "rating": last in _RATINGS and "aggregaterating" not in parts,
         "canonical": joined in {"canonical", "canonicalurl"},
-        "stock": is_stock(plain),
+        "stock": state is _is_stock or last in _FOR_SALE,
         "price": _PRICE_CJK.search(plain) is not None,
         "silent": not _SILENT.isdisjoint(parts)
         or ("metadata" in parts and last in _SILENT_METADATA),
@@ -336,7 +325,7 @@ def name_of(text: str) -> Name:
         # The highest bit tells the facts of a page, also where only the hash is known.
         key=int.from_bytes(digest, "little") >> 1 | joined.startswith("page:") << 31,
         marks=frozenset(marks | {mark for mark, holds in tests.items() if holds}),
-        state=state_of(plain),
+        state=state,
         shortest_id=_IDS.get(words[-1], 0) if words else 0,
     )
 
