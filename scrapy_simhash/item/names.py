@@ -9,11 +9,13 @@ number: "12 comments" is a state of an article, "3 of us fell asleep" is a comme
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Literal
+from pathlib import Path
+from typing import Literal, cast
 
 from scrapy_simhash.features.tokens import listed, normal
 from scrapy_simhash.item.languages import UNSPACED, any_of, pattern, phrases
@@ -188,81 +190,17 @@ Mark = Literal[
 _LONGEST_NAME = 256
 # 评价 is a rating, 价值 the value of something.
 _PRICE_CJK = re.compile("(?<![评評])[价價](?!值)|価格|値段|金[额額]|[费費]用|薪|租金|가격")
-_TITLES = listed(
-    "headline headlines heading name title titel titre titulo título titolo заголовок タイトル "
-    "제목 名称 标题 標題"
-)
-
-# Marks by any word of a name.
-_WORDS: dict[Mark, set[str]] = {
-    "price": listed(
-        "amount amounts betrag cena charge cost costs fare fee fees fiyat kosten precio precios "
-        "preco preço preise prezzo prices pris prix rent salary tarif wage цена стоимость"
-    ),
-    # Takes precedence over the prices above.
-    "no_amount": listed(
-        "author authors code count currency date description gtin headline id ids index isbn lat "
-        "latitude lng lon longitude mpn name percent phone position probability rank rating "
-        "ratings score sku stars summary tel telephone time title type until valid version zip "
-        "名称 标题 標題 評分 评分 時間 时间"
-    ),
-    "fetched": listed(
-        "accessed crawl crawled crawling download downloaded extracted extraction fetch fetched "
-        "harvested indexed ingested retrieval retrieved scrape scraped scraper scraping spider "
-        "abgerufen abruf abrufdatum gecrawlt extraccion extraido estrazione extracao coleta "
-        "парсинг парсинга сбора извлечения opgehaald pobrano pobrania 取得日 取得日時 収集日 "
-        "収集日時 クロール日時 수집일 수집일시 수집시간 크롤링시간 크롤링일시"
-    )
-    | {
-        how + when
-        for how in listed("抓取 爬取 爬虫 采集 採集 获取 獲取 入库 入庫 提取 拉取")
-        for when in ("时间", "時間", "日期")
-    },
-    "aged": listed("added age ago created listed posted since"),
-    "dated": {"date", "datum", "day", "fecha", "time", "when", "日期", "时间"},
-    "serial": listed(
-        "begin begins chapter days deadline due edition end ends episode expires hours issue month "
-        "period quarter round schedule season start starts until valid version volume week year "
-        "時間"
-    ),
-    "code": _TITLES
-    | listed(
-        "asin barcode code codes doi ean gtin gtins isbn issn model mpn names plu reference serial "
-        "sku skus upc vin 编号"
-    ),
+# The words of `names.toml`, by where they stand in a name and by mark.
+_MARKS = {
+    place: {cast("Mark", mark): listed(words) for mark, words in marks.items()}
+    for place, marks in tomllib.loads(
+        Path(__file__).with_suffix(".toml").read_text("utf-8")
+    ).items()
 }
-# Marks by the end of a word, also of a compound: saleprice, Endpreis.
-_ENDS: dict[Mark, tuple[str, ...]] = {
-    "price": ("price", "preis", "prijs"),
-    "serial": ("date", "dates", "datum", "time", "weekday"),
-    "code": ("name", "number", "nummer", "title"),
-}
-# Marks by the last part of a path, written as one word.
-_PUBLISHED = listed(
-    "datecreated dateposted datepublished datepublishedraw enddate posted postedat pubdate "
-    "published publishedat publishdate startdate uploaddate validfrom validthrough 发布时间 "
-    "发布日期"
-)
-_LAST: dict[Mark, set[str]] = {
-    "language": {"hreflang", "inlanguage", "lang", "language", "languagecode", "locale", "语言"},
-    "published": _PUBLISHED,
-    "dated": _PUBLISHED,
-    "download": listed(
-        "cookiejar downloadlatency downloadslot downloadtimeout maxretrytimes redirecttimes "
-        "redirecturls retrytimes"
-    ),
-    "fetched": listed("accessdate checkedat datedownloaded discoveredat lastchecked lastcheckedat"),
-    "section": listed(
-        "categories category channel collection ressort rubric rubrik section subcategory tag tags "
-        "分类 栏目 标签 频道 author authorname authors byline caption credit description editor "
-        "excerpt keywords lead publisher source standfirst summary teaser 作者 来源 编辑 责任编辑"
-    ),
-}
-# The mark "silent" by any part of a path.
-_SILENT = listed(
-    "audios breadcrumb breadcrumbs canonicalurl charset contentencoding datedownloaded encoding "
-    "image images logo mainimage thumbnail thumbnailurl url videos"
-)
+_TITLES = _MARKS["whole"]["title"]
+_MARKS["words"]["code"] |= _TITLES
+_MARKS["last"]["dated"] = _MARKS["last"]["published"]
+_ENDS = {mark: tuple(ends) for mark, ends in _MARKS.pop("ends").items()}
 _SILENT_METADATA = {"probability", "validationmessages"}
 # The minimum length of an id that is part of the item's URL, by the last word of a field's name. A
 # shorter number may be that of a chapter or of a house.
@@ -272,8 +210,6 @@ _IDS = {
         ("number", "no", "nr", "num", "nummer", "numero", "número", "номер", "ref", "reference"), 5
     ),
 }
-_RATINGS = {"rating", "ratings", "ratingvalue", "stars", "评分"}
-_URLS = {"href", "hrefs", "link", "links", "permalink", "src", "uri", "url", "urls"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # hashed often
@@ -306,18 +242,26 @@ def name_of(text: str) -> Name:
     parts = joined.split(".")
     last = parts[-1]
     state = state_of(plain)
-    marks: set[Mark] = {mark for mark, known in _LAST.items() if last in known}
-    marks |= {mark for mark, known in _WORDS.items() if not known.isdisjoint(words)}
+    places = {
+        "words": words,
+        "last": parts[-1:],
+        "parts": parts,
+        "end": words[-1:],
+        "whole": [joined.removeprefix("page:")],
+    }
+    marks = {
+        mark
+        for place, of_place in _MARKS.items()
+        for mark, known in of_place.items()
+        if not known.isdisjoint(places[place])
+    }
     marks |= {mark for mark, ends in _ENDS.items() if any(word.endswith(ends) for word in words)}
+    if "aggregaterating" in parts:
+        marks.discard("rating")
     tests: dict[Mark, bool] = {
-        "url": not _URLS.isdisjoint(words[-1:]),
-        "rating": last in _RATINGS and "aggregaterating" not in parts,
-        "canonical": joined in {"canonical", "canonicalurl"},
         "stock": state is _is_stock or last in _FOR_SALE,
         "price": _PRICE_CJK.search(plain) is not None,
-        "silent": not _SILENT.isdisjoint(parts)
-        or ("metadata" in parts and last in _SILENT_METADATA),
-        "title": joined.removeprefix("page:") in _TITLES,
+        "silent": "metadata" in parts and last in _SILENT_METADATA,
     }
     digest = blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=4).digest()
     return Name(
