@@ -22,6 +22,17 @@ def phrases(kind: str, *languages: str) -> set[str]:
     return {normal(phrase, "NFKC").casefold() for phrases in lists for phrase in phrases if phrase}
 
 
+def months() -> dict[str, int]:
+    """The numbers of the months by their names."""
+    years = (words["months"].split(", ") for words in _TABLE.values() if "months" in words)
+    return {
+        name: number
+        for year in years
+        for number, names in enumerate(year, start=1)
+        for name in names.split()
+    }
+
+
 def pattern(kind: str, *languages: str) -> str:
     """A regular expression that matches any of these phrases."""
     return any_of(phrases(kind, *languages))

@@ -10,37 +10,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from scrapy_simhash.features.tokens import listed, normal
-from scrapy_simhash.item.languages import UNSPACED, ago, any_of, pattern, phrases
+from scrapy_simhash.item.languages import UNSPACED, ago, any_of, months, pattern, phrases
 
 # Characters of a date, at most.
 _LONGEST_DATE = 64
-_MONTHS = {
-    name: month
-    for month, names in enumerate(
-        (
-            "jan january januar jänner janvier janv enero ene gennaio gen janeiro januari января",
-            "feb february februar février févr fevrier febrero febbraio fevereiro februari февраля",
-            "mar march märz maerz mär mrz mars marzo março maart марта",
-            "apr april avril avr abril abr aprile апреля",
-            "may mai mayo maggio maio mei мая",
-            "jun june juni juin junio giugno junho июня",
-            "jul july juli juillet juil julio luglio julho июля",
-            "aug august août aout agosto ago augustus августа",
-            "sep sept september septembre septiembre settembre setembro сентября",
-            "oct october okt oktober octobre octubre ottobre outubro октября",
-            "nov november novembre noviembre novembro ноября",
-            "dec december dez dezember déc décembre dic diciembre dicembre dezembro декабря",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_WEEKDAYS = listed(
-    "mon monday tue tues tuesday wed wednesday thu thur thurs thursday fri friday sat saturday sun "
-    "sunday mo di mi do fr sa so montag dienstag mittwoch donnerstag freitag samstag sonnabend "
-    "sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves "
-    "viernes sábado domingo"
-)
+_MONTHS = months()
+_WEEKDAYS = phrases("weekdays")
 # Words in a date that are ignored.
 _WORDS = _WEEKDAYS | listed(
     "at on of the st nd rd th er am um den der uhr à le de del las a t date datum published posted "
