@@ -17,6 +17,7 @@ from scrapy_simhash.item.facts import FILE_NAME
 from scrapy_simhash.item.folding import Folded, fold, is_encoded, is_markup
 from scrapy_simhash.item.links import file_of, is_file_name, links_elsewhere
 from scrapy_simhash.item.names import Name, is_inside, name_of
+from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.times import is_moment, is_relative, is_within
 from scrapy_simhash.item.urls import is_in_url, is_page_url, is_url
 from scrapy_simhash.item.values import SHOWN, Printed, collect, is_missing, select

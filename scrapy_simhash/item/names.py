@@ -101,7 +101,7 @@ _COUNTED = _words_for("counted", "labels", "alone")
 _SINGULAR = {word.removesuffix("s") for word in _COUNTED | _words_for("named")}
 _WITH_COUNT = any_of(_COUNTED | _words_for("named") | _SINGULAR)
 _COUNT = any_of(_words_for("count"))
-_COUNTED_CJK = f"(?:{pattern('counted', *UNSPACED)})(?:次数|次數|人数|人數|数|數|数量|量|수)?_$"
+_COUNTED_CJK = any_of(phrases("counted", *UNSPACED) | phrases("alone", *UNSPACED))
 _STOCK = "_(?:stock|inventory|lagerbestand)_(?!code|no_|number|symbol|exchange)|库存"
 # What matches the last part of a name, with "_" around its words.
 _STATES: list[tuple[re.Pattern[str], IsValue]] = [
@@ -111,7 +111,7 @@ _STATES: list[tuple[re.Pattern[str], IsValue]] = [
             (
                 f"_(?:{any_of(_COUNTED)})(?:_(?:number|times|total))?_$"
                 f"|_(?:{_WITH_COUNT})s?_?(?:{_COUNT})_$|_(?:{_COUNT})_?(?:of_)?(?:{_WITH_COUNT})_$"
-                f"|次数|{_COUNTED_CJK}"
+                f"|次数|(?:{_COUNTED_CJK})(?:次数|次數|人数|人數|数|數|数量|量|수)?_$"
             ),
             _is_count,
         ),
@@ -139,7 +139,7 @@ _STATES: list[tuple[re.Pattern[str], IsValue]] = [
             ),
             _is_left,
         ),
-        ("^_(?:average_)?(?:ratings?|stars)(?:_value)?_$|评分", _is_rating),
+        ("^_(?:average_)?(?:ratings?|stars)(?:_value)?_$|评分|好评率|好评度", _is_rating),
         (_STOCK, _is_stock),
     )
 ]
