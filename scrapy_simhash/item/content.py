@@ -134,11 +134,8 @@ def read_item(
     place = url or (page_url if reader.has_page_url else "")
     if key is None:
         reader.drop_ids_of(place)
-    if not place:
-        reader.keep_ratings()
     kept, text = reader.kept, reader.text()
-    if not (text or url or is_alone):
-        reader.keep_words()
+    reader.keep_state(is_review=not place, is_row=not (text or url or is_alone))
     is_keyed = bool(key and url) and not any("url" in name_of(name).marks for name in key or ())
     compared = _compared(reader, has_url=bool(place) or is_alone, is_keyed=is_keyed)
     digest = digest_of(type(item).__name__, compared, reader.facts, reader.links, secret)

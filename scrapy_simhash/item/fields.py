@@ -130,19 +130,15 @@ class FieldReader:
                 for fields in (self.kept, self.facts, self.shown):
                     fields.pop(name, None)
 
-    def keep_ratings(self) -> None:
-        """Turn ratings from state into facts: the item may be a review, whose rating is its own."""
-        for name, fact in self.facts.items():
-            if fact.kind == Evidence.STATE and "rating" in name_of(name).marks:
+    def keep_state(self, *, is_review: bool, is_row: bool) -> None:
+        """Turn into facts the rating of a review, and what may be all that a row of a table is."""
+        for name, fact in self.facts.items() if is_review or is_row else ():
+            if is_review and fact.kind == Evidence.STATE and "rating" in name_of(name).marks:
                 self.facts[name] = fact._replace(kind=Evidence.TEXT)
-
-    def keep_words(self) -> None:
-        """Count the state in values: "iphone 12 reviews" may be all that a row of a table is."""
-        for name, fact in self.facts.items():
-            is_text = fact.text[0] == "t" and fact.kind <= Evidence.SECTION
-            text = " ".join(str(self.kept.get(name, "")).casefold().split()) if is_text else ""
-            if name_of(name).state is None and without_state(text) != text:
-                self.facts[name] = Folded(Evidence.TEXT, f"t:{text}")
+            elif is_row and fact.text[0] == "t" and fact.kind <= Evidence.SECTION:
+                text = " ".join(str(self.kept.get(name, "")).casefold().split())
+                if name_of(name).state is None and without_state(text) != text:
+                    self.facts[name] = Folded(Evidence.TEXT, f"t:{text}")
 
     def _without_tags(self, value: Any) -> Any:
         """A value with the text of markup in place of the markup."""
