@@ -18,9 +18,10 @@ from scrapy_simhash.item.content import (
     read_item,
 )
 from scrapy_simhash.item.facts import Facts
-from scrapy_simhash.item.fields import LOOK, MIN_PROSE, SHORT
+from scrapy_simhash.item.fields import FEW_SPACES, GLANCE, LOOK, MIN_PROSE, SHORT
 from scrapy_simhash.item.folding import is_encoded, is_markup
 from scrapy_simhash.item.names import Name, name_of
+from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.urls import is_url, own_url
 from scrapy_simhash.item.values import read_fields
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, sketch_all
@@ -155,6 +156,8 @@ class ItemReader:
             return None
         if is_url(name, value) or any(other.startswith(inside) for other in everything):
             return None
+        if len(value) < GLANCE and value.count(" ") > FEW_SPACES:
+            value = without_state(value)
         text = value.strip()
         if text[:1] in {"", "{", "["} or is_markup(value) or is_encoded(text):
             return None

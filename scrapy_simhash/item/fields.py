@@ -43,6 +43,8 @@ _TEXTS = (str, Printed)
 _HASHES = {32: md5, 40: sha1, 64: sha256}
 # The fields of a file from Scrapy's media pipelines; only the checksum is the file's own.
 _MEDIA = {"checksum", "path", "status", "url"}
+#: Spaces in a value that may be a single fact.
+FEW_SPACES = 8
 
 
 #: The title of a page, and what returns it without the names of site and section: a value equal to
@@ -166,8 +168,14 @@ class FieldReader:
         is_ignored = bool(self.ignore) and is_inside(name.text, self.ignore)
         if is_ignored or is_missing(value) or self._is_of_crawl(name, value):
             return None
+        if kind is not str:
+            return value
+        is_loose = len(value) < GLANCE and value.count(" ") > FEW_SPACES
+        if is_loose and not name.state and "title" not in name.marks:
+            # Such as the text of a card with "12 reviews", which is too short to be prose.
+            value = without_state(value)
         title, name_of_page = self.page_names
-        if kind is not str or not title or len(value) >= 2 * len(title):
+        if not title or len(value) >= 2 * len(title):
             return value
         return name_of_page() if " ".join(value.split()) == title else value
 

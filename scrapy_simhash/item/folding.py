@@ -29,8 +29,6 @@ _LOOK = 65_536
 _REPEATED = 64
 # Characters of text in markup that is a fact, such as a title with its tags.
 _SHORT = 200
-# Characters of a text that is read for its state; most longer ones are prose.
-_LOOSE = 512
 
 _TAG = re.compile(r"</?([A-Za-z!][^\s<>/]*+)[^<>]*+>")
 _ELEMENTS = listed(
@@ -212,11 +210,11 @@ def _text(name: Name, text: str) -> Folded | None:
 
 
 def _words(name: Name, text: str) -> Folded:
-    """A text without its state, as in a line below a headline, or in the text of a card.
+    """A text without its state, as in a line below a headline: by whom, when, and how many views.
 
     Titles and codes may have such words.
     """
-    is_read = len(text) <= _LOOSE and name.state is None and name.marks.isdisjoint(_STATELESS)
+    is_read = len(text) <= _SHORT and name.state is None and name.marks.isdisjoint(_STATELESS)
     if not (is_read and _DIGIT.search(text) and _LETTER.search(text)):
         return Folded(Evidence.TEXT, f"t:{text}")
     rest = " ".join(without_state(text).split())

@@ -471,9 +471,6 @@ def test_a_downloaded_file_counts_by_its_checksum(
 def test_counts_in_a_loose_text_too_short_to_be_prose_are_left_out() -> None:
     card = "Brass lamp with a linen shade, delivered within three days. {} in stock {} reviews"
     one, other = ({"text": card.format(*counts)} for counts in ((25, 32), (21, 46)))
-    url = {"url": "https://shop.example/lamp"}
-    assert read(one | url).digest == read(other | url).digest
-    # Rows of a table may differ in nothing else.
-    assert read(one).digest != read(other).digest
+    assert read(one).digest == read(other).digest
     assert read({"title": one["text"]}).digest != read({"title": other["text"]}).digest
     assert read({"rooms": "3 reviews"}).digest != read({"rooms": "4 reviews"}).digest
