@@ -97,6 +97,8 @@ class FieldReader:
     def read_all(self, flat_fields: Mapping[str, Any]) -> None:
         """Read the fields that are to be read."""
         for name, value in flat_fields.items():
+            if self.ignore and is_inside(name, self.ignore):
+                continue
             if self.fields is None:
                 self._read(name, value)
             elif is_inside(name, self.fields):

@@ -468,6 +468,14 @@ def test_a_downloaded_file_counts_by_its_checksum(
     assert conflict(one.facts, other.facts, OTHER_SITE) is None
 
 
+def test_links_of_an_ignored_list_are_no_part_of_the_item() -> None:
+    one, other = (
+        {"text": PROSE, "links": [f"https://{host}.example/{n}" for n in range(9)]} for host in "ab"
+    )
+    assert read(one).digest != read(other).digest
+    assert read(one, ignore=["links"]).digest == read(other, ignore=["links"]).digest
+
+
 def test_counts_in_a_loose_text_too_short_to_be_prose_are_left_out() -> None:
     card = "Brass lamp with a linen shade, delivered within three days. {} in stock {} reviews"
     one, other = ({"text": card.format(*counts)} for counts in ((25, 32), (21, 46)))
