@@ -27,7 +27,6 @@ from scrapy_simhash.index.batch import exact_key, how_compared, identity_hash
 from scrapy_simhash.index.verdict import ClaimRow, Document
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.state import without_state
-from scrapy_simhash.item.values import short
 from scrapy_simhash.simhash.measure import FEW_FEATURES, common
 
 #: Stands for what a document is compared by, if it has nothing to compare.
@@ -95,7 +94,7 @@ def make_sketches(documents: Sequence[Document | None], plan: Plan) -> Sketches:
         if document.facts is not None:
             facts = document.facts.packed()
             names.update(document.facts.names)
-            values = {name: short(value) for name, value in document.facts.shown.items()}
+            values = document.facts.short
         rest = marshal.dumps((storable(document.url), facts, document.page_sketch, values))
         details += [text, rest]
         digest = document.digest
@@ -287,7 +286,7 @@ class Sketches:
 
     def url(self, number: int) -> str:
         """The URL of a document."""
-        return str(self._rest_of(self._row(number))[0])
+        return self._rest_of(self._row(number))[0]
 
     def values(self, *numbers: int) -> list[Mapping[str, str]]:
         """The short values of documents, by field."""
@@ -315,7 +314,9 @@ class Sketches:
     def _row(self, number: int) -> dict[str, Any]:
         return dict(zip(self.rows.dtype.names or (), self.rows[number].item(), strict=True))
 
-    def _rest_of(self, mine: dict[str, Any]) -> Any:
+    def _rest_of(
+        self, mine: dict[str, Any]
+    ) -> tuple[str, bytes | None, bytes | None, dict[str, str]]:
         """URL, facts, page sketch and short values; nothing where there is no document."""
         start = mine["details"] + mine["length"]
         packed = self.details[start : start + mine["rest"]]

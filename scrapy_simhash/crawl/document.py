@@ -31,7 +31,6 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.keys import UNIDENTIFIED
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.item.urls import site
-from scrapy_simhash.item.values import short
 from scrapy_simhash.simhash.scheme import Scheme, Sketch, keyed
 from scrapy_simhash.text.packed import pack_text
 from scrapy_simhash.text.page import MarkupReader, without_site_lines
@@ -127,7 +126,7 @@ class DocumentMaker:
         """
         settings = self.settings
         if settings.values and facts is not None:
-            document.values = {name: short(value) for name, value in facts.shown.items()}
+            document.values = facts.short
         if settings.text_budget and (document.text or document.values):
             document.packed = pack_text(document.text or "", document.values)
 

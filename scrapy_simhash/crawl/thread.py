@@ -39,10 +39,11 @@ _PAUSE = 0.25
 
 #: Seconds between two probes of an unavailable database.
 _PROBE = 0.5
-# That the end spends on deleting claims of dead runs, before it counts.
-_CLEARING_SECONDS = 5.0
 #: Of one that refuses us: servers take many wrong passwords for an attack.
 _PROBE_UNUSABLE = 30.0
+
+# Seconds that the end spends on deleting claims of dead runs, before it counts.
+_CLEARING_SECONDS = 5.0
 
 
 class CrawlDatabase:

@@ -196,6 +196,10 @@ class Texts:
         stored = _kept.texts.get((self, content))
         return None if stored is None else unpack_text(stored.packed)[1]
 
+    def both_values(self, document: Document, claim: int) -> Sequence[Mapping[str, str]]:
+        """See `Match.values`."""
+        return document.values, self.values(claim) or {}
+
     def trim(self) -> None:
         """Forget what was compared, and the least recently used texts if there are too many."""
         self._changes.cache_clear()
@@ -337,7 +341,7 @@ def matches_of(
             jaccard=similarities[place][0],
             estimated=similarities[place][1],
             changes=texts.changes(document, claims[place].id),
-            values=partial(lambda n: (document.values, texts.values(n) or {}), claims[place].id),
+            values=partial(texts.both_values, document, claims[place].id),
             copies=tuple(candidates.copies.get(claims[place].id, ())),
         )
         for place in nearest(row, claims, likeness, shown)

@@ -22,6 +22,7 @@ from scrapy_simhash.item.evidence import (
 )
 from scrapy_simhash.item.folding import Folded
 from scrapy_simhash.item.names import TITLES, name_of
+from scrapy_simhash.item.values import short
 
 #: Fields of an item that are stored, with `(others)`, but not the records of numbers in titles.
 MAX_FIELDS = 64
@@ -156,6 +157,11 @@ class Facts:
     def titles(self) -> frozenset[int]:
         """The hashes of the titles."""
         return frozenset(value for name, _, value in self.records if name in TITLES)
+
+    @property
+    def short(self) -> dict[str, str]:
+        """The shown values as texts for people."""
+        return {name: short(value) for name, value in self.shown.items()}
 
     def differing(self, stored: Facts, relations: frozenset[Relation]) -> Iterator[int]:
         """The facts that keep the item apart from a stored one: `evidence.differing`."""

@@ -51,6 +51,7 @@ _DIGIT = re.compile("[0-9]")
 _NO_DATES: frozenset[Mark] = frozenset({"code", "price", "title"})
 # Marks of names whose numbers are labels: "1.10" is not "1.1".
 _LABELS: frozenset[Mark] = frozenset({"code", "serial"})
+# Marks of names whose values are read with their state.
 _STATELESS: frozenset[Mark] = frozenset({"code", "rating", "title"})
 _LETTER = re.compile(r"[^\W\d_]")
 # Commas that are no part of a number, and a full stop at the end.
