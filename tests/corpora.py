@@ -72,16 +72,18 @@ def jsonl(items):
     return "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in items).encode()
 
 
-def archive(*pages: tuple[str, bytes], status: str = "200 OK") -> bytes:
+def archive(*pages: tuple[str, bytes], status: str = "200 OK", charset: str = "") -> bytes:
     """The records of a WARC file: a response for each URL and page."""
     return b"".join(
-        record("response", url, "application/http; msgtype=response", head_of(status) + page)
+        record(
+            "response", url, "application/http; msgtype=response", head_of(status, charset) + page
+        )
         for url, page in pages
     )
 
 
-def head_of(status: str) -> bytes:
-    return f"HTTP/1.1 {status}\r\nContent-Type: text/html\r\n\r\n".encode()
+def head_of(status: str, charset: str = "") -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Type: text/html{charset}\r\n\r\n".encode()
 
 
 def record(kind: str, url: str, type_: str, content: bytes) -> bytes:

@@ -36,8 +36,8 @@ _HEAD = re.compile(
 )
 
 
-# Its URL, the name of the field with its content, and that.
-_Page = tuple[str, str, bytes]
+# Its URL, the name of the field with its content, its encoding by the HTTP headers, its content.
+_Page = tuple[str, str, str | None, bytes]
 
 
 class WarcFile(Source):
@@ -65,10 +65,10 @@ class WarcFile(Source):
 
     def item(self, record: FeedRecord) -> dict[str, str]:
         """The URL of a page, with its HTML or, of WET, its text."""
-        url, name, content = record.content
+        url, name, encoding, content = record.content
         if len(content) > MOST_BYTES:
             raise RecordError(f"{self.path}, page {record.place}: more than 16 MiB ({url})")
-        return {"url": url, name: decode(content)}
+        return {"url": url, name: decode(content, encoding)}
 
     def write(self, sources: Sequence[WarcFile], wanted: Iterator[bool], output: Output) -> None:
         """Copy the wanted pages and, if asked for, all records that are no pages."""
@@ -126,10 +126,10 @@ def _page(record: Any, types: Any) -> _Page | None:
     """The page in a record, if it has one."""
     url = record.headers.get("WARC-Target-URI", "")
     if record.record_type == types.conversion:
-        return url, "text", record.reader.read(MOST_BYTES + 1)
+        return url, "text", None, record.reader.read(MOST_BYTES + 1)
     if record.record_type != types.response or record.http_headers is None:
         return None
     status, type_ = record.http_headers.status_code, record.http_content_type or ""
     if not 200 <= (status or 0) < 300 or type_.lower() not in _HTML:
         return None
-    return url, "html", record.reader.read(MOST_BYTES + 1)
+    return url, "html", record.http_charset, record.reader.read(MOST_BYTES + 1)

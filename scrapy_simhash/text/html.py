@@ -11,7 +11,7 @@ import re
 
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
-from w3lib.encoding import html_body_declared_encoding, read_bom, to_unicode
+from w3lib.encoding import html_body_declared_encoding, read_bom, resolve_encoding, to_unicode
 
 # To extract a text takes up to 40 times its size in memory, and 0.3 s a megabyte if it is garbled.
 _BYTES = 5 << 20
@@ -65,10 +65,11 @@ def parse_html(source: bytes | str) -> HtmlElement | None:
     return root
 
 
-def decode(body: bytes) -> str:
-    """Decode a page as browsers do, but try UTF-8 before the declared encoding.
+def decode(body: bytes, declared: str | None = None) -> str:
+    """Decode a page as browsers do, but try UTF-8 before the encoding that is declared.
 
-    Text in another encoding is hardly ever valid UTF-8; declarations are wrong more often.
+    That is `declared`, by its HTTP headers, or else by itself. Text in another encoding is hardly
+    ever valid UTF-8; declarations are wrong more often.
     """
     bom_encoding, bom = read_bom(body)
     if bom_encoding and bom:
@@ -78,7 +79,7 @@ def decode(body: bytes) -> str:
             return body.decode("utf-8")
         except UnicodeDecodeError:
             pass
-    declared = html_body_declared_encoding(body) or "cp1252"
+    declared = resolve_encoding(declared or "") or html_body_declared_encoding(body) or "cp1252"
     if declared.startswith(("utf-16", "utf-32")):
         declared = "utf-8"  # then the declaration could not be read (HTML standard, 13.2.3.2)
     try:

@@ -78,13 +78,19 @@ def test_any_format_in_any_format_out(call, tmp_path, given, output):
     assert [item["text"] for item in found] == [items[number]["text"] for number in kept]
 
 
-def test_an_archive_becomes_items(call, tmp_path):
+@pytest.mark.parametrize(
+    ("charset", "encoding"),
+    [("", "utf-8"), ("; charset=gb2312", "gbk"), ("; charset=iso-8859-1", "utf-8")],
+)
+def test_an_archive_becomes_items(call, tmp_path, charset, encoding):
+    """In the encoding of the HTTP headers, if it is not UTF-8."""
     pytest.importorskip("fastwarc")
-    page = f"<title>é</title><p>{prose(1, 90)}".encode()
-    (tmp_path / "in.warc").write_bytes(archive(("http://a.test/", page)))
+    page = f"<title>新闻</title><p>{prose(1, 90)}"
+    record = archive(("http://a.test/", page.encode(encoding)), charset=charset)
+    (tmp_path / "in.warc").write_bytes(record)
     assert call("dedupe", tmp_path / "in.warc", "-o", tmp_path / "out.jsonl")[0] == 0
     item = json.loads((tmp_path / "out.jsonl").read_bytes())
-    assert item == {"url": "http://a.test/", "html": page.decode()}
+    assert item == {"url": "http://a.test/", "html": page}
     code, _, err = call("dedupe", tmp_path / "out.jsonl", "-o", tmp_path / "out.warc")
     assert code == 2
     assert "must end in .jsonl, .json, .csv, .tsv or .parquet" in err
