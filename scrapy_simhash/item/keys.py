@@ -6,7 +6,8 @@ import re
 
 #: Tracking parameters and session ids, which do not select the page.
 TRACKING = (
-    r"(?:utm_\w+|fbclid|gclid|mc_[ce]id|phpsessid|jsessionid|session_?id)=|s(?:id)?=[0-9a-f]{16,}$"
+    r"(?:utm_\w+|[a-z]{1,3}clid|msclkid|[gw]braid|srsltid|spm|_g[al]|_hs(?:enc|mi)|mc_[ce]id|"
+    r"phpsessid|jsessionid|session_?id)=|s(?:id)?=[0-9a-f]{16,}$"
 )
 _TRACKING = re.compile(TRACKING, re.IGNORECASE)
 

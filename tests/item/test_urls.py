@@ -66,6 +66,8 @@ def test_same_site(one: str, other: str, expected: bool) -> None:
         ("https://a.test/m/x/1?m=1", "shown"),
         ("https://a.test/x/1?printable=yes&utm_source=b", "shown"),
         ("https://a.test/x/1?outputType=amp", "shown"),
+        ("https://a.test/x/1?spm=a2c4g.1118&msclkid=7f&_gl=1*x", "shown"),
+        ("https://a.test/x/1?clid=7", None),
         ("https://a.test/x/1?lang=de_AT", "translated"),
         ("https://a.test/x/1?sid=0123456789abcdef", "shown"),
         ("https://a.test/x/1?m=202405", None),
