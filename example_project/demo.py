@@ -280,7 +280,7 @@ def introduce(truth: dict[str, Any]) -> None:
     )
     print("four shops, two councils and a manual")
     made_of = ", ".join(f"{kinds[kind]} {name}" for kind, name in KINDS.items())
-    print(fill(made_of, 90, initial_indent="  ", subsequent_indent="  "))
+    print(fill(made_of, 80, initial_indent="  ", subsequent_indent="  "))
     others = ", ".join(f"{count} {thing}s" for thing, count in things.items())
     for items, groups in (
         ("stories", truth["groups"]),
@@ -288,7 +288,7 @@ def introduce(truth: dict[str, Any]) -> None:
     ):
         count = sum(map(len, groups.values()))
         made_of = f"{count} {items}, {count - len(groups)} of them duplicates of another"
-        print(fill(made_of, 90, initial_indent="  ", subsequent_indent="  "))
+        print(fill(made_of, 80, initial_indent="  ", subsequent_indent="  "))
     print("\n" + ROW.format("", "items", "kept", "dropped", "duplicates found", "wrongly dropped"))
 
 
@@ -300,9 +300,9 @@ def explain_drop(drops: list[Drop], pages: dict[str, Page]) -> None:
     ]
     if reworded:
         drop = max(reworded, key=lambda drop: (drop.distance, -drop.similarity))
-        print(f"\nOne of the dropped items: “{pages[drop.label].headline}”\n    {drop.label}")
-        print(f"  is {drop.similarity:.0%} similar ({drop.distance} of 128 bits differ) to")
-        print(f"“{pages[drop.match_url].headline}”, stored before\n    {drop.match_url}")
+        print(f"\nOne of the dropped items\n  “{pages[drop.label].headline}”\n    {drop.label}")
+        print(f"is {drop.similarity:.0%} similar ({drop.distance} of 128 bits differ) to")
+        print(f"  “{pages[drop.match_url].headline}”\n    {drop.match_url}")
 
 
 def explain_kept(result: Crawl) -> None:
@@ -312,11 +312,11 @@ def explain_kept(result: Crawl) -> None:
     offers.sort(key=itemgetter("url"))
     in_batch = ((a, b) for a, b in combinations(offers, 2) if a["description"] == b["description"])
     for a, b in islice(in_batch, 1):
-        print(f"\nOne of the kept items: “{a['name']}” at {a['price']}\n    {a['url']}")
-        print(f"  has the same text as “{b['name']}” at {b['price']}, which is kept too")
+        print(f"\nOne of the kept items\n  “{a['name']}” at {a['price']}\n    {a['url']}")
+        print(f"has the text of\n  “{b['name']}” at {b['price']}")
         print(f"    {b['url']}")
     reasons = ", ".join(f"{name} ({count})" for name, count in result.kept_for.most_common())
-    print(f"  Similar items were kept because they differ in: {reasons}")
+    print(f"Similar items were kept because they differ in:\n  {reasons}")
 
 
 if __name__ == "__main__":
