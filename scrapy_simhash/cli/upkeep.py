@@ -196,6 +196,8 @@ def _forget(project: Project, options: Namespace) -> None:
     with project.namespace() as namespace:
         index = project.settings.open_index(namespace.database, namespace.name)
         with working("Searching"):
+            # As above.
+            Recovery(namespace.database).finish()
             claims = claims_at(index, options.url)
         found = f"{len(claims):,} {plural(len(claims), 'item')}"
         if claims:

@@ -92,8 +92,15 @@ def test_a_restored_item_is_a_stored_one(call, database):
     assert rows_of(database, "SELECT size FROM simhash_namespaces") == [(4,)]
 
 
-@pytest.mark.parametrize("is_pruned", [False, True])
-def test_the_copies_of_a_dead_crawl_are_orphans_for_the_commands(call, tmp_path, is_pruned):
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ([], ""),
+        (["prune", "--older-than", "1"], "0 duplicates deleted"),
+        (["reset", "--url", "1", "--yes"], "0 items forgotten"),
+    ],
+)
+def test_the_copies_of_a_dead_crawl_are_orphans_for_the_commands(call, tmp_path, first, said):
     """No crawl has come since to find it dead."""
     path, text = tmp_path / "seen.db", prose(1, 200)
     database = Database(f"sqlite:///{path}")
@@ -106,8 +113,8 @@ def test_the_copies_of_a_dead_crawl_are_orphans_for_the_commands(call, tmp_path,
     change(path, "UPDATE simhash_runs SET process = 'none' WHERE id = 1")
     change(path, "UPDATE simhash_sightings SET created = 1")
     database.close()
-    if is_pruned:
-        assert "0 duplicates deleted" in call("prune", "--older-than", "1", "--database", path)[1]
+    if first:
+        assert said in call(*first, "--database", path)[1]
     assert json.loads(call("restore", "--orphans", "--database", path)[1]) == {"n": 2}
 
 
