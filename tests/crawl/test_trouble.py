@@ -56,7 +56,7 @@ async def test_without_an_answer_every_item_is_stored_and_one_error_logged(urls,
 
 @deferred_f_from_coro_f
 async def test_an_index_that_is_lost_closes_the_crawl_if_that_is_wanted(database, settings, urls):
-    wanted = {"SIMHASH_ON_ERROR": "close", "SIMHASH_TIMEOUT": 0.5, "CONCURRENT_REQUESTS": 1}
+    wanted = {"SIMHASH_ON_ERROR": "close", "SIMHASH_TIMEOUT": 2, "CONCURRENT_REQUESTS": 1}
     lock = locked(database)
     try:
         phases = [lambda: None, lock.__enter__, lambda: None]

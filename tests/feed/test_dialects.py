@@ -154,8 +154,8 @@ def test_any_format_and_dialect_gets_the_same_decisions(folder, items):
     items, expected = [*PLAIN, *items], None
     for name, write in FORMATS.items():
         path, content = folder / name, write(items)
-        if "-single-few" in name and b"'" not in content:
-            continue  # nothing is quoted, and a lone '"' looks like the mark
+        if "-single-few" in name and (b"'" not in content or b'"' in content):
+            continue  # few cells or none are quoted, and a '"' may be the mark as well
         path.write_bytes(content)
         groups, kept = decided(path)
         expected = expected or (groups, kept)
