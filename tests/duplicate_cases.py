@@ -143,6 +143,15 @@ ON_ONE_SITE = {
         bare("Tariff", thing(title="Tariff", text=f"{TEXT}<p>Tariff 54321</p>")),
         to=f"{ONE}/first/print",
     ),
+    "A page of an old manual that names that of the new one canonical, with another number": both(
+        *(
+            page(thing(text=TEXT + note), heading="Pumps").replace(
+                b"<title>", f"<link rel='canonical' href='{ONE}/first'><title>".encode()
+            )
+            for note in ("", "<p>Since 4.2, it stops at 90 degrees.</p>")
+        ),
+        to=f"{ONE}/old/first",
+    ),
     "The same description at a different price": one_site(PRODUCT, PRODUCT | {"price": "€24.50"}),
     "The next edition of a gazette, its text in a file": one_site(
         {"title": "The Gazette", "file_urls": "/2024/a.pdf?token=1", "text": TEXT},

@@ -229,13 +229,13 @@ def _site_of_host(host: str) -> str:
     return host if is_address or not all(labels[-2:]) else ".".join(labels[-2:])
 
 
-# Parts of URLs that select a view of a page: the print view, the mobile view, a session.
+# Parts of URLs that select a view of a page: the print view, the mobile view, a session. Its
+# rel=canonical tells none: old revisions in wikis and old releases of manuals name the newest one.
 _VIEW = r"(?:amp|druckansicht|mobile|print(?:able|er)?(?:[-_]?(?:friendly|page|version|view))?)"
-_SAME_HOST = re.compile(rf"^(?:www|m|{_VIEW})\.")
+_SAME_HOST = re.compile(rf"^(?:www|m|mobil|{_VIEW})\.")
 _SAME_PATH = re.compile(
     rf"^/m(?=/.)|/{_VIEW}(?=/.)|[/.]{_VIEW}(?=(?:\.html?)?/?$)"
-    # vBulletin and MyBB
-    r"|(?<=/)(?:print|show)(?=thread\.php$)",
+    r"|(?<=/)(?:print|show)(?=thread\.php$)",  # vBulletin and MyBB
     re.IGNORECASE,
 )
 _VIEW_PARAMETER = re.compile(

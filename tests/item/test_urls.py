@@ -59,6 +59,8 @@ def test_same_site(one: str, other: str, expected: bool) -> None:
     [
         ("http://www.a.test/x/1/", "shown"),
         ("https://amp.a.test/x/1", "shown"),
+        ("https://mobil.a.test/x/1", "shown"),
+        ("https://a.test/mobil/x/1", None),
         ("https://a.test/amp/x/1", "shown"),
         ("https://a.test/x/1/print/", "shown"),
         ("https://a.test/x/print/1", "shown"),

@@ -127,7 +127,8 @@ def mobile_views(random: Random, count: int) -> list[Page]:
         article = Article(words)
         name = article.title.replace(" ", "_")
         pages.append(Page(f"https://{WIKI}/wiki/{name}", desktop(article), str(number), DESKTOP))
-        pages.append(Page(f"https://m.{WIKI}/wiki/{name}", mobile(article), str(number), MOBILE))
+        host = f"{('m', 'mobil')[number % 2]}.{WIKI}"
+        pages.append(Page(f"https://{host}/wiki/{name}", mobile(article), str(number), MOBILE))
     return shuffled(random, pages)
 
 
