@@ -112,8 +112,9 @@ class CrawlDatabase:
         for index in self._indexes.values():
             counts.update(index.lookup.counts)
         row = schema.sightings.c
+        here = row.namespace.in_([index.id for index in self._indexes.values()])
         # Those that were only reported are stored.
-        orphans = (row.run == self.run.id, row.action.in_(("drop", "same")), row.orphaned)
+        orphans = (row.run == self.run.id, here, row.orphaned, row.action.in_(("drop", "same")))
         count = select(func.count()).select_from(schema.sightings).where(*orphans)
         counts["orphans"] = self._database.read(lambda connection: connection.scalar(count)) or 0
         counts["claims/recovered"] = self.run.recovery.claims

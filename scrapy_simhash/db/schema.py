@@ -41,12 +41,12 @@ def _set_options(_metadata: sa.MetaData, connection: sa.Connection, **_options: 
 # What SQLite expects of its indexes: rows in all, and for each first column the rows with one value
 # of these. Without that it takes a namespace for a few rows, and reads all of them.
 _STATISTICS = {
-    "simhash_claims": {"": "1000000 1000000 1", "run": "1000000 1000 1000 1"},
+    "simhash_claims": {"": "1000000 1000000 1", "run": "1000000 1000 1000 1000 1"},
     "simhash_sightings": {
         "": "4000000 1000000 1",
         "identity": "4000000 1000000 4 2",
         "claim": "4000000 1000000 4 2",
-        "run": "4000000 10000 10000",
+        "run": "4000000 10000 10000 10000",
     },
 }
 
@@ -185,8 +185,8 @@ claims = _table(
     sa.Column("text_digest", sa.BigInteger, nullable=False, default=0),
     # The claims that it was stored in place of, and those that these were: 8 bytes each.
     sa.Column("came_of", _bytes(128)),
-    # Invalidated claims of a run are deleted in this order, in all namespaces.
-    sa.Index("simhash_claims_run", "run", "namespace", "id"),
+    # The end of a run looks for what is pending, and finds it without the rest.
+    sa.Index("simhash_claims_run", "run", "state", "namespace", "id"),
     sqlite_with_rowid=False,
 )
 
@@ -254,7 +254,7 @@ sightings = _table(
     # Each batch looks up what its identities have shown before, and which claims are met.
     sa.Index("simhash_sightings_identity", "namespace", "identity", "visit"),
     sa.Index("simhash_sightings_claim", "namespace", "claim", "meets"),
-    sa.Index("simhash_sightings_run", "run", "namespace"),
+    sa.Index("simhash_sightings_run", "run", "namespace", "orphaned"),
     sqlite_with_rowid=False,
 )
 # The oldest items, which make room: without the sightings whose items are gone.

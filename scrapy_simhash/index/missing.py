@@ -71,8 +71,18 @@ def _find(
         ("missing", _row.run.in_(before if everything else [])),
         ("gone", is_in(_row.id, "gone")),
     ):
-        rows = connection.execute(_unmet(index.id, run, now, condition), {"gone": shown})
-        found |= {row.claim: {**row._mapping, "status": status} for row in rows}
+        for one in connection.execute(_unmet(index.id, run, now, condition), {"gone": shown}):
+            then = max(one.then, found.get(one.claim, one._mapping)["then"])
+            found[one.claim] = {**one._mapping, "status": status, "then": then}
+    # Each claim once, however many copies of it went.
+    is_met = sa.and_(_row.run.in_(now), _row.status.not_in(ABSENT))
+    told = sa.select(_row.claim, is_met, _row.visit).where(
+        *(_row.namespace == index.id, is_in(_row.claim, "claims")),
+        sa.or_(is_met, _row.status.in_(ABSENT)),
+    )
+    for number, is_here, visit in connection.execute(told, {"claims": [*found]}):
+        if number in found and (is_here or visit >= found[number]["then"]):
+            del found[number]
     if not found:
         return []
     for number, visit in _replaced(
@@ -133,8 +143,8 @@ def _digests_met(
 def _unmet(
     namespace: int, run: Run, runs: Sequence[int], condition: sa.ColumnElement[bool]
 ) -> sa.Select[Any]:
-    """The query for sightings of what runs have not met, and that nothing has recorded since."""
-    now, noted = schema.sightings.alias("now"), schema.sightings.alias("noted")
+    """The query for what identities were shown that runs have not met."""
+    now = schema.sightings.alias("now")
     # Adding 0 makes the engine search by identity or claim, not by run, which has far more rows.
     of_runs = (now.c.run + sa.literal_column("0")).in_(runs)
     is_met = now.c.namespace == namespace, of_runs, now.c.status.not_in(ABSENT)
@@ -144,14 +154,9 @@ def _unmet(
         .select_from(_with_claims)
         .where(_row.namespace == namespace, condition, _row.visit < run.visit)
         .where(_row.status.not_in((*ABSENT, RELEASED)), ~is_dead(schema.runs))
+        # First what takes least: of the copies of a claim, which may be many, none "meets" it.
+        .where(~sa.exists().where(*is_met, now.c.claim == _row.claim, now.c.meets == 1))
         .where(~sa.exists().where(*is_met, now.c.identity == _row.identity))
-        .where(~sa.exists().where(*is_met, now.c.claim == _row.claim))
-        .where(
-            ~sa.exists().where(
-                *(noted.c.namespace == namespace, noted.c.claim == _row.claim),
-                *(noted.c.status.in_(ABSENT), noted.c.visit >= _row.visit),
-            )
-        )
         # Of several URLs that of the stored item comes last, which is the one that is told.
         .order_by(sa.func.coalesce(_claim.identity == _row.identity, sa.false()), _row.id)
     )
