@@ -82,13 +82,17 @@ class BatchCandidates:
         for number, distance in zip(asking, far.tolist(), strict=True):
             if distance < most:
                 self.documents[number] = self.documents[number]._replace(nearest=distance)
-        # Of the documents, the earlier ones.
+        # Of the documents, the earlier ones; of what bands led to, what shares one.
         is_near[:, len(claims) :] &= np.tri(len(asking), k=-1, dtype=bool)
+        if self.askers:
+            places = {self.documents[number].id: place for place, number in enumerate(asking)}
+            is_asked = np.zeros((len(asking), len(claims)), bool)
+            for place, claim in enumerate(claims):
+                is_asked[[places[number] for number in self.askers[claim.id]], place] = True
+            is_near[:, : len(claims)] &= is_asked
         pairs = np.argwhere(is_near).tolist()
         for (place, other), distance in zip(pairs, distances[is_near].tolist(), strict=True):
-            number, near = others[len(claims) + place].id, others[other].id
-            if near not in self.askers or number in self.askers[near]:
-                self.compared[number][near] = distance
+            self.compared[others[len(claims) + place].id][others[other].id] = distance
 
     def add(self, verdict: Verdict) -> None:
         """Add a document of the batch for those behind it, by its verdict."""
