@@ -6,10 +6,10 @@ A line is a visit: pages in the order in which they are fetched.
 
 A page is an address, a text and facts. Addresses below `two/` are those of another site, below
 `sub/` of another host. A text has 240 words; pages of equal texts have equal titles, unless they
-have others. Changes of a text are appended to its name: `'`
-corrects a word, `'4` four words, `~` sixty words in a row, `+` adds a sentence, `-` cuts the last
-one, `^` writes it in capitals. In brackets are the entries of a list, each with an address of its
-own; one that begins with `*` has none. Further words:
+have others. Changes of a text are appended to its name: `'` corrects a word, `'4` four words, `~`
+sixty words in a row, `+` adds a sentence, `-` cuts the last one, `^` writes it in capitals, `#7`
+appends a counter. In brackets are the entries of a list, each with an address of its own; one that
+begins with `*` has none. Further words:
 
     404       the status of the page, whose content is then an error
     print     the page without all that surrounds its content
@@ -88,7 +88,7 @@ class Thing(NamedTuple):
     @property
     def fields(self) -> dict[str, str]:
         """What its item has besides the address."""
-        base = re.split(r"['~+^-]", self.text)[0] or re.split(r"[?/]", self.label)[-1]
+        base = re.split(r"['~+^#-]", self.text)[0] or re.split(r"[?/]", self.label)[-1]
         text = {"text": "\n".join(self.paragraphs)} if self.text else {}
         return {"title": title(f"{self.site} {base}"), **self.facts, **text}
 
@@ -97,7 +97,7 @@ class Thing(NamedTuple):
         """The sentences of the text, some to a paragraph."""
         base, changes = re.fullmatch(r"(\w+)(.*)", self.text).groups()
         lines = [*lines_of(f"{self.site} {base}")]
-        for change, number in re.findall(r"(['~+^-])(\d*)", changes):
+        for change, number in re.findall(r"(['~+^#-])(\d*)", changes):
             lines = change_lines(lines, change, int(number or 1))
         return [" ".join(lines[at : at + 5]) for at in range(0, len(lines), 5)]
 
@@ -121,6 +121,8 @@ def change_lines(lines: list[str], change: str, number: int) -> list[str]:
             return [*lines, sentences(f"added to {lines[0]}", 12)]
         case "-":
             return lines[:-1]
+        case "#":
+            return [*lines, f"{number} views"]
         case _:
             return [line.upper() for line in lines]
 

@@ -21,7 +21,7 @@ from scrapy_simhash.index.batch import Batch
 from scrapy_simhash.index.decide import NEAREST, Budget, decide, nearest
 from scrapy_simhash.index.rule import Rule, are_equal, compare
 from scrapy_simhash.index.seen import Seen, sighting_of
-from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Sighting, Verdict
+from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Verdict
 from scrapy_simhash.item.state import without_state
 from scrapy_simhash.simhash.measure import hamming, jaccards
 from scrapy_simhash.simhash.scheme import Scheme
@@ -294,22 +294,13 @@ def decide_batch(
                 matches_of(texts, candidates, seen, row, document),
                 rule=rule,
                 seen=seen,
-                own_texts=_own_texts(texts, document, seen.was(row.identity)),
+                texts=partial(texts.changes, document),
                 budget=budget,
             )
             candidates.add(verdict)
         seen.add(sighting_of(verdict, seen, rule))
         verdicts.append(verdict)
     return verdicts
-
-
-def _own_texts(texts: Texts, document: Document, was: Sequence[Sighting]) -> list[Match]:
-    """How a document compares with the texts that its identity was shown as copies."""
-    return [
-        Match(ClaimRow(id=one.content), 0, None, changes=changes)
-        for one in was
-        if not one.of_claim and (changes := texts.changes(document, one.content))
-    ]
 
 
 def final(match: Match) -> Match:

@@ -16,7 +16,7 @@ from itertools import combinations, islice
 
 from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.index.rule import Rule, are_equal
+from scrapy_simhash.index.rule import Compared, Rule, are_equal
 from scrapy_simhash.index.seen import NO_VISITS, Seen
 from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Match, Sighting, Verdict, came_of
 from scrapy_simhash.index.visits import (
@@ -65,7 +65,7 @@ def decide(
     *,
     rule: Rule,
     seen: Seen | None = None,
-    own_texts: Sequence[Match] = (),
+    texts: Callable[[int], Callable[..., Changes | None] | None] = lambda _: None,
     budget: Budget | None = None,
 ) -> Verdict:
     """Decide on a document, as :func:`~.visits.judge` describes.
@@ -74,17 +74,16 @@ def decide(
     different prices. The second is unique; `differs` is "price".
 
     The row has the number that its claim would have; without `facts` only the text is compared.
-    `matches` are those with the claims that the document is compared with, `own_texts` those with
-    texts that its identity was shown as copies. Without `seen` it is compared with all others.
-    `budget` is that of its batch.
+    `matches` are those with the claims that the document is compared with, `texts` is that of
+    :class:`~.rule.Compared`. Without `seen` it is compared with all others. `budget` is that of its
+    batch.
     """
     seen = Seen(NO_VISITS) if seen is None else seen
     own = {one.claim: one for one in (*seen.was(row.identity), *seen.here(row.identity))}
     compared = [_as_met(match, row, seen, own) for match in matches]
     similar = [match for match in compared if is_similar(row, match, rule)]
     similar = _with_differences(row, facts, similar, rule, seen, own=own, budget=budget or Budget())
-    by_number = {match.row.id: match for match in (*compared, *own_texts)}
-    return judge(row, by_number, similar, seen, rule=rule)
+    return judge(row, Compared(compared, texts), similar, seen, rule=rule)
 
 
 def nearest(

@@ -143,7 +143,9 @@ class Lookup:
         here = {**self.here(), "claim": claim, "visit": visits.visit}
         identities = connection.scalars(queries.elsewhere, here).all()
         shown = self.read_shown_last(connection, identities, visits)
-        return [one for one in shown if one.claim == claim]
+        found = [one for one in shown if one.claim == claim]
+        self.read_texts(connection, {one.content for one in found if not one.of_claim})
+        return found
 
     def read_shown_last(
         self, connection: Connection, identities: Collection[int], visits: Visits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scrapy_simhash.db.values import ComparedBy
@@ -91,6 +91,28 @@ def compare(
     return Match(
         claim, distance, jaccard, estimated, bits, changes=changes, values=values, copies=copies
     )
+
+
+class Compared(dict[int, Match]):
+    """The claims that a document was compared with, by their numbers.
+
+    `texts` returns how its text differs from one that was shown without a claim, if at hand.
+    """
+
+    def __init__(
+        self,
+        matches: Iterable[Match],
+        texts: Callable[[int], Callable[..., Changes | None] | None] = lambda _: None,
+    ) -> None:
+        super().__init__((match.row.id, match) for match in matches)
+        self._texts = texts
+
+    def shown(self, one: Sighting) -> Match | None:
+        """The match with the text that was shown; None if that is not at hand."""
+        if one.of_claim:
+            return self.get(one.claim)
+        changes = self._texts(one.content)
+        return changes and Match(ClaimRow(id=one.content), 0, None, changes=changes)
 
 
 def fingerprint_distance(row: ClaimRow, claim: ClaimRow) -> int:

@@ -95,18 +95,28 @@ class Seen:
 
         If it was incomplete, what it did not meet of the visit before still counts.
         """
+        last, before = self._lately(identity)
+        absent = self._absent[identity]
+        return [
+            one._replace(is_absent=True) if absent >= one.visit else one
+            for one in (*last, *unmet(before, last))
+        ]
+
+    def _lately(self, identity: int) -> tuple[list[Sighting], list[Sighting]]:
+        """The sightings of the last visit, and of the one before it if that was incomplete."""
         known = self._of_identities.get(identity)
         if not known or self.visits.visit is None:
-            return []
+            return [], []
         # What is known by its digest alone is gone as soon as it shows anything else.
         since = self.visits.before if known[0].key.startswith(UNIDENTIFIED) else 0
-        earlier = [one for one in known if since <= one.visit < self.visits.visit]
-        visits = sorted({one.visit for one in earlier})[-2:]
-        found = [one for one in earlier if one.visit == visits[-1]] if visits else []
-        if len(visits) > 1 and not all(one.is_complete for one in found):
-            found += unmet([one for one in earlier if one.visit == visits[0]], found)
-        absent = self._absent[identity]
-        return [one._replace(is_absent=True) if absent >= one.visit else one for one in found]
+        by_visit = defaultdict[int, list[Sighting]](list)
+        for one in known:
+            if since <= one.visit < self.visits.visit:
+                by_visit[one.visit].append(one)
+        visits = sorted(by_visit)
+        last = by_visit[visits[-1]] if visits else []
+        is_whole = len(visits) < 2 or all(one.is_complete for one in last)
+        return last, [] if is_whole else by_visit[visits[-2]]
 
     def old(self, identity: int) -> list[Sighting]:
         """What an identity was shown in visits that no longer matter.
@@ -118,7 +128,7 @@ class Seen:
             again = {one.claim for one in known if one.id in self.added}
             earlier = [one for one in known if one.claim in again and one.id not in self.added]
             return [one for one in earlier if one.status == "copy" and not one.item_bytes]
-        kept = {one.id for one in (*self.here(identity), *self.was(identity))}
+        kept = {one.id for one in chain(self.here(identity), *self._lately(identity))}
         return [
             one
             for one in self._of_identities.get(identity, ())
@@ -174,8 +184,8 @@ def sighting_of(verdict: Verdict, seen: Seen, rule: Rule) -> Sighting:
         )
     is_met = verdict.claim is not None
     if rule.known == "drop" and verdict.status != "copy":
-        # One of each claim is enough, however many pages show it.
-        is_met = is_met or not seen.met(claim, row.identity)
+        # One of each claim is enough in a visit, however many pages show it.
+        is_met = is_met or not any(map(seen.is_here, seen.meeting(claim)))
     before_it = (0, 0) if before is None else (before.content, before.identity)
     since = row.created if verdict.since is None else verdict.since
     return Sighting._make(

@@ -3,7 +3,7 @@
 A visit is one crawl of a site, or several that were open together. An item is judged by what its
 identity *was*: what the last visit that met it was shown. It is judged, too, by what is *met*: what
 this visit has met but for copies, and the last visit of each other spider. A claim *came of* those
-that it was stored in place of. The first row that holds decides:
+that it was stored in place of, as a change or with other state. The first row that holds decides:
 
 =====================================================================  =========  =============
 the item                                                               is         "drop" stores
@@ -44,12 +44,12 @@ Examples, each a second visit; "a: X" means that URL a shows the content X:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
 from scrapy_simhash.db.values import ComparedBy, storable
-from scrapy_simhash.index.rule import Rule, tells_change
+from scrapy_simhash.index.rule import Compared, Rule, tells_change
 from scrapy_simhash.index.seen import Seen, unmet
 from scrapy_simhash.index.verdict import (
     BY_HAND,
@@ -70,7 +70,7 @@ from scrapy_simhash.item.urls import same_site
 
 def judge(
     row: ClaimRow,
-    compared: Mapping[int, Match],
+    compared: Compared,
     similar: Sequence[Match],
     seen: Seen,
     *,
@@ -78,9 +78,7 @@ def judge(
 ) -> Verdict:
     """The verdict on a document by the table of this module.
 
-    `compared` are the claims that it was compared with, and the texts of its own that no claim has,
-    by their numbers; `similar` the claims with a similar text, the best first, each with what keeps
-    it apart.
+    `similar` are the claims with a similar text, the best first, each with what keeps it apart.
     """
     was, here = seen.was(row.identity), seen.here(row.identity)
     copies = [match for match in similar if match.differs is None]
@@ -118,7 +116,7 @@ def judge(
         status: Status = "moved" if former_url(row, same) else "unchanged"
         return verdict(status, replaces=[same, *equal])
     if of_site:
-        return verdict("changed", replaces=of_site[:1], stores=True)
+        return verdict("changed", replaces=of_site, stores=True)
     if last and rule.known == "drop":
         return verdict("copy", match=compared[last[0].claim])
     nearest = _nearest(row, similar, seen, rule)
@@ -128,7 +126,7 @@ def judge(
 def _covering(
     row: ClaimRow,
     same: Sighting | None,
-    compared: Mapping[int, Match],
+    compared: Compared,
     copies: Sequence[Match],
     *,
     seen: Seen,
@@ -156,7 +154,7 @@ def _verdict(
     row: ClaimRow,
     status: Status,
     rule: Rule,
-    compared: Mapping[int, Match],
+    compared: Compared,
     covering: Sequence[Match],
     *,
     is_known: bool,
@@ -183,9 +181,7 @@ def _verdict(
         stays = then is not None and is_same and _shows(then.row, row)
         origin = origin if before is None else before.origin
         earlier = (came_of(compared[one].row) for one in numbers if one in compared)
-        # An unchanged item is no successor of its claim: it inherits the predecessors.
-        replaced = () if status in ("unchanged", "moved") else numbers
-        known = [*replaced, *chain.from_iterable(earlier)]
+        known = [*numbers, *chain.from_iterable(earlier)]
         own = row._replace(origin=origin, came_of=packed_numbers(known) if known else None)
         if status == "unchanged" and before is not None:
             own = _as_before(own, before, then)
@@ -228,7 +224,7 @@ def is_by_hand(match: Match | None) -> bool:
 
 
 def equal_to(
-    row: ClaimRow, sightings: Iterable[Sighting], compared: Mapping[int, Match], rule: Rule
+    row: ClaimRow, sightings: Iterable[Sighting], compared: Compared, rule: Rule
 ) -> Sighting | None:
     """What shows what a document shows, but for its state; exactly, if there is such a one.
 
@@ -237,7 +233,7 @@ def equal_to(
     equal = (
         one
         for one in sightings
-        if is_unchanged(row, one, compared.get(one.content), rule)
+        if is_unchanged(row, one, compared.shown(one), rule)
         # Small edits add up: within the tolerance is what is near what was stored.
         or (
             one.status == "unchanged"
@@ -255,7 +251,7 @@ def equal_to(
 def _known_change(
     row: ClaimRow,
     was: Sequence[Sighting],
-    compared: Mapping[int, Match],
+    compared: Compared,
     copies: Sequence[Match],
     *,
     seen: Seen,
@@ -271,8 +267,7 @@ def _known_change(
         if claim.id in old or (claim.digest and claim.digest in digests):
             continue
         is_told = any(
-            one.claim in came_of(claim)
-            and tells_change(row, one, compared.get(one.content), match, rule)
+            one.claim in came_of(claim) and tells_change(row, one, compared.shown(one), match, rule)
             for one in was
         )
         if is_told and (seen.met(claim, row.identity) or seen.elsewhere(claim.id, row.identity)):
@@ -293,7 +288,7 @@ def _elsewhere(
 
 
 def _by_likeness(
-    sightings: Sequence[Sighting], row: ClaimRow, compared: Mapping[int, Match]
+    sightings: Sequence[Sighting], row: ClaimRow, compared: Compared
 ) -> Sequence[Sighting]:
     """Sightings, the most similar to a document first, and of those the latest."""
     if len(sightings) < 2:

@@ -65,6 +65,36 @@ two/a T+, a T'
     missing 0
     told changed a
 
+# A page with a counter moves
+a T#1
+    new a
+a T#2
+    unchanged a
+b T#3
+    moved b
+    missing 0
+    told moved b<a
+
+# A page that has its content at three URLs moves, with other counters at each
+a T#1, b T#2, c T#3
+    new a, copy b c
+a T#4, b T#5, c T#6
+    pass: unchanged a, unchanged/left b c
+    drop: unchanged a b c
+d T#7, e T#8, f T#9
+    moved d, copy e f
+    missing 0
+
+# A page is corrected, its view is not, and both move to one URL
+a T, a/amp T
+    new a, copy a/amp
+a T+, a/amp T
+    pass: changed a, unchanged/left a/amp
+    drop: changed a, unchanged a/amp
+b T+'
+    changed b
+    missing 0
+
 # A page is corrected, and met first at a URL of a session
 p2 T date:12
     new p2

@@ -20,6 +20,7 @@ from visited_sites import Thing
 NOISE, STATE = {"views", "fetched"}, {"stock"}
 #: Words that differ between two texts of 240 words that share nine tenths of their pairs, at most.
 NEAR = 6
+_COUNTER = re.compile(r"#\d+")
 # What a sentence of twelve words that is added or cut counts as.
 _SENTENCE = 3
 
@@ -66,6 +67,11 @@ def equal(one: Content, other: Content) -> bool:
     return _plain(one.text) == _plain(other.text) and _facts(one, NOISE) == _facts(other, NOISE)
 
 
+def same(one: Content, other: Content) -> bool:
+    """Whether nothing differs that is compared, nor a counter in the text."""
+    return equal(one, other) and _COUNTER.findall(one.text) == _COUNTER.findall(other.text)
+
+
 def likeness(one: Content, other: Content) -> tuple[bool, bool, int]:
     """Orders contents by how similar they are to another."""
     is_near = bool(one.text and other.text) and are_near(one.text, other.text)
@@ -105,6 +111,7 @@ def are_near(one: str, other: str) -> bool:
     base, corrected, sentences, passages = _parts(one)
     base_2, corrected_2, sentences_2, passages_2 = _parts(other)
     words = sum(a != b for a, b in zip_longest(corrected, corrected_2, fillvalue=0))
+    words += _COUNTER.findall(one) != _COUNTER.findall(other)
     words += _SENTENCE * abs(sentences - sentences_2)
     return (base, passages) == (base_2, passages_2) and words <= NEAR
 
@@ -121,7 +128,7 @@ def _facts(content: Content, but: set[str]) -> set[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    return text.replace("^", "")
+    return _COUNTER.sub("", text.replace("^", ""))
 
 
 def _parts(text: str) -> tuple[str, list[int], int, int]:

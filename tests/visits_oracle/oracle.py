@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from visits_oracle.contents import covers, equal, likeness, tells_change
+from visits_oracle.contents import covers, equal, likeness, same, tells_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -204,8 +204,8 @@ class Oracle:
         """The first row that holds for an item."""
         was, here = self.was(run, item.identity), self.here(run, item.identity)
         covering = self.covering(run, item)
-        if same := [one for one in was if one.equals(item)]:
-            return Row("1", "unchanged", False, same[0].content, same[:1])
+        if alike := [one for one in was if one.equals(item)]:
+            return Row("1", "unchanged", False, alike[0].content, alike[:1])
         # What of *was* is not met yet, the most similar first.
         replaces = by_likeness(_unmet(was, here), item) or here[-1:]
         if was and (told := self._told_already(run, item, was)):
@@ -241,12 +241,12 @@ class Oracle:
         """Rows 5 and 6: what is unknown, and like nothing that is met."""
         others = self._last(run, item)
         of_site = [one for one in others if one.item.site == item.site]
-        if same := [one for one in of_site if one.equals(item)]:
-            has_moved = same[0].item.address != item.address and item.identity[:5] != "item:"
+        if alike := [one for one in of_site if one.equals(item)]:
+            has_moved = alike[0].item.address != item.address and item.identity[:5] != "item:"
             status = "moved" if has_moved else "unchanged"
-            return Row("5a", status, False, same[0].content, same[:1])
+            return Row("5a", status, False, alike[0].content, alike)
         if of_site:
-            return Row("5b", "changed", True, None, of_site[:1])
+            return Row("5b", "changed", True, None, of_site)
         if others:
             status = "copy" if self.mode == "drop" else "new"
             return Row("5c", status, False, others[0].content)
@@ -267,11 +267,8 @@ class Oracle:
         status = "changed" if row.name == "2" and stored else row.status
         content, replaced = row.content, {one.content for one in row.replaces}
         is_same = row.name == "1" or (row.name == "5a" and row.replaces[0].run.complete)
-        stays = is_same and content and equal(content.item.content, item.content)
-        if stored and not stays:
-            # An unchanged item is no successor: it inherits the predecessors.
-            earlier = {old for one in replaced for old in one.before}
-            content = Stored(item, run.visit, earlier if row.name in ("1", "5a") else replaced)
+        if stored and not (is_same and content and same(content.item.content, item.content)):
+            content = Stored(item, run.visit, replaced)
         elif row.name == "3":
             # It stands for what others have changed to, too.
             content.before |= replaced - {content}
@@ -327,7 +324,10 @@ class Oracle:
         here = self._current(run)
         identities = {one.item.identity for one in here}
         there = {one.content for one in then if one.item.identity in identities}
-        there |= {one.content for one in then if any(other.equals(one.item) for other in here)}
+        shown = [other.item.content for other in here]
+        there |= {
+            one.content for one in then if any(same(one.item.content, other) for other in shown)
+        }
         there |= {one.content for one in here}
         # What came of it since then; before, both have been there.
         there |= {

@@ -45,7 +45,12 @@ class ChangingSite:
         if self.draw.random() < 0.15 and len(shown) > 1:
             shown = shown[: self.draw.randint(1, len(shown) - 1)]
             shown[-1] += " stops"
-        return ", ".join(f"{one} views:{self.draw.randint(1, 9)}" for one in shown)
+        return ", ".join(self.counted(one) for one in shown)
+
+    def counted(self, one: str) -> str:
+        """A page with its counters."""
+        views = self.draw.randint(1, 9)
+        return f"{one.replace(' price', f'#{views} price')} views:{views}"
 
     def add(self) -> None:
         self.texts += 1

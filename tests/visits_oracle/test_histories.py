@@ -17,8 +17,9 @@ from visits_oracle.random_histories import random_history, read_lines
 
 #: Histories of a batch: 400, and 1,000 with `--hypothesis-profile=full`.
 HISTORIES = 20 * profile.default.max_examples
-#: Of how many in 10,000 histories something is wrong that texts do not tell, at most.
-BOUNDS = {truth.TWICE: 80, truth.CHANGE_TWICE: 60, truth.NEW: 80, truth.MISSING: 70}
+#: Of how many in 10,000 histories something is wrong that texts do not tell, at most. Of what is
+#: missing, more than half is there, with another counter.
+BOUNDS = {truth.TWICE: 80, truth.CHANGE_TWICE: 60, truth.NEW: 80, truth.MISSING: 180}
 #: A revision that is a near copy of what a page of another spider became meanwhile.
 OF_SEVERAL_SPIDERS = {truth.LOST_REVISION: 2}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 from crawl.visit_cases import MODES
@@ -45,7 +46,9 @@ def test_what_was_restored_is_stored_at_later_visits(mode, numbers):
     for number in numbers:
         draw, reader = random.Random(f"{number}"), Reader()
         # The last visit of a history has the most copies.
-        visit = read_lines("site", random_history(f"{number}"))[-1]
+        lines = random_history(f"{number}")[-1:]
+        # Of two items that differ in a counter, either is stored.
+        (visit,) = read_lines("site", [re.sub(r"#\d+", "", line) for line in lines])
         items = [item for page in visit.things for _, item in reader.items(page)]
         with IndexJudge(mode) as judge:
             seen, run = visit_once(judge, items)
