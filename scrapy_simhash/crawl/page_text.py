@@ -182,7 +182,7 @@ class PageText:
         ):
             return None
         # Or in the texts of scripts, maybe.
-        if not self._is_in(own, text, says.visible, says.pairs):
+        if not self._is_in(own, text, says.visible.decode(), says.pairs):
             whole = " ".join(_TEXTS(root))
             if not self._is_in(own, text, whole, shingles(whole, self.secret)):
                 return None

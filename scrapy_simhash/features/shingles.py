@@ -81,7 +81,7 @@ _PLACE = np.uint64(0x9E3779B97F4A7C15)
 _WINDOW = 1 << 15
 
 
-def shingles(text: str, secret: bytes = b"") -> NDArray[np.uint64]:
+def shingles(text: str | bytes, secret: bytes = b"") -> NDArray[np.uint64]:
     """Hash the distinct pairs of neighbouring tokens of a text.
 
     A token is a run of letters and digits, or one ideograph, kana or hangul syllable. In Thai, Lao,
@@ -90,7 +90,7 @@ def shingles(text: str, secret: bytes = b"") -> NDArray[np.uint64]:
     text that has nothing else. A text of fewer than two tokens has no pair.
 
     Args:
-        text: the text; it takes up to 50 bytes of memory a character.
+        text: the text, or its UTF-8; it takes up to 50 bytes of memory a character.
         secret: up to 64 bytes that key the hashes, so that nobody else can choose words by their
             hashes. Without a secret, hashes are the same everywhere.
 
@@ -106,12 +106,16 @@ def shingles(text: str, secret: bytes = b"") -> NDArray[np.uint64]:
     return found
 
 
-def shingle_sets(texts: list[str], secret: bytes = b"") -> list[NDArray[np.uint64]]:
+def shingle_sets(texts: Sequence[str | bytes], secret: bytes = b"") -> list[NDArray[np.uint64]]:
     """The shingles of each of some texts, as `shingles` returns them, faster than one by one."""
     if native.core is not None:
         made = compiled_sketches(native.core, texts, secret)
         return [np.frombuffer(sketch, np.uint64)[3:] for sketch in made]
-    return [shingles_and_digest(text, secret)[0] for text in texts]
+    return [shingles_and_digest(_decoded(text), secret)[0] for text in texts]
+
+
+def _decoded(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text.decode("utf-8", "surrogatepass")
 
 
 def shingles_and_digest(text: str, secret: bytes = b"") -> tuple[NDArray[np.uint64], int]:
@@ -124,18 +128,20 @@ def shingles_and_digest(text: str, secret: bytes = b"") -> tuple[NDArray[np.uint
 
 
 def compiled_sketches(
-    core: native.Core, texts: list[str], secret: bytes, second: int = 0
+    core: native.Core, texts: Sequence[str | bytes], secret: bytes, second: int = 0
 ) -> list[bytes]:
     """What `Core.sketches` makes of texts, which it need not normalise."""
     base, pair = _constants(secret)
 
-    def sketches(texts: Iterable[str], *, is_nfc: bool) -> list[bytes | None]:
-        utf8 = tuple([text.encode("utf-8", "surrogatepass") for text in texts])
-        return core.sketches(utf8, fold_table(), is_nfc, (base, int(pair), _WINDOW), second)
+    def sketches(texts: Iterable[str | bytes], *, is_nfc: bool) -> list[bytes | None]:
+        utf8 = [
+            one.encode("utf-8", "surrogatepass") if isinstance(one, str) else one for one in texts
+        ]
+        return core.sketches(tuple(utf8), fold_table(), is_nfc, (base, int(pair), _WINDOW), second)
 
     made = sketches(texts, is_nfc=False)
     if left := [number for number, sketch in enumerate(made) if sketch is None]:
-        normalised = sketches((normal(texts[number]) for number in left), is_nfc=True)
+        normalised = sketches((normal(_decoded(texts[number])) for number in left), is_nfc=True)
         for number, sketch in zip(left, normalised, strict=True):
             made[number] = sketch
     return cast("list[bytes]", made)

@@ -17,6 +17,7 @@ from zlib import crc32
 logger = logging.getLogger(__name__)
 
 _How = tuple[int, int, int]
+_PageTexts = tuple[str, int, bytes, int, bytes]
 
 
 class Core(Protocol):
@@ -69,7 +70,7 @@ class Core(Protocol):
     def knows(self, element: Any, /) -> bool:
         """Whether lxml lays out ``<p><i></i><b id="c">d</b></p>`` as its headers said."""
 
-    def page(self, root: Any, rules: tuple[bytes, ...], /) -> tuple[str, int, str, int, str] | None:
+    def page(self, root: Any, rules: tuple[bytes, ...], /) -> _PageTexts | None:
         """`text.density.read` of an lxml element, by `text.blocks.RULES`."""
 
     def leaves(self, heading: Any, /) -> list[Any] | None:

@@ -5,6 +5,7 @@
 #ifndef SCRAPY_SIMHASH_CORE_H
 #define SCRAPY_SIMHASH_CORE_H
 
+#define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030b0000
 #include <Python.h>
 

@@ -375,12 +375,10 @@ static void append_boilerplate(Buffer *text, const Walk *walk, Py_ssize_t count)
             append_piece(text, walk, pieces + at);
 }
 
-/* Lines without the newline after the last one. */
-static PyObject *decode(const Buffer *text)
+/* The size of lines without the newline after the last one. */
+static Py_ssize_t size_of(const Buffer *text)
 {
-    if (!text->used)
-        return PyUnicode_FromStringAndSize(NULL, 0);
-    return PyUnicode_DecodeUTF8(text->bytes, (Py_ssize_t)text->used - 1, NULL);
+    return text->used ? (Py_ssize_t)text->used - 1 : 0;
 }
 
 typedef struct {
@@ -409,14 +407,11 @@ static PyObject *tell(const Walk *walk, const Buffer *text, Py_ssize_t width, co
         return Py_NewRef(Py_None);
     if (text->failed || beside->failed || has_failed(walk))
         return PyErr_NoMemory();
-    PyObject *main = decode(text), *visible = main ? decode(&walk->text) : NULL;
-    PyObject *boilerplate = visible ? decode(beside) : NULL;
-    if (boilerplate)
-        return Py_BuildValue("NnNnN", main, width - (width > 0), visible,
-                             visible_width - (visible_width > 0), boilerplate);
-    Py_XDECREF(main);
-    Py_XDECREF(visible);
-    return NULL;
+    /* A pointer that is not NULL, as one of no bytes would be None. */
+    return Py_BuildValue("s#ny#ny#", text->used ? text->bytes : "", size_of(text),
+                         width - (width > 0), walk->text.used ? walk->text.bytes : "",
+                         size_of(&walk->text), visible_width - (visible_width > 0),
+                         beside->used ? beside->bytes : "", size_of(beside));
 }
 
 /* density.read */

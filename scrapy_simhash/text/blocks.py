@@ -314,7 +314,7 @@ def _reads_page(core: native.Core) -> bool:
     text = f"{story} d\u4e2d e"
     heading = tree[0][3]
     return (
-        core.page(tree, RULES) == (text, 304, f"a\n{text}\nh\n1\nfg", 313, "a\nfg")
+        core.page(tree, RULES) == (text, 304, f"a\n{text}\nh\n1\nfg".encode(), 313, b"a\nfg")
         and core.elements(tree, b"name\0", 9) == [heading]
         and core.leaves(heading) == [tree[0][4]]
     )

@@ -68,16 +68,17 @@ class PageTexts(NamedTuple):
     Attributes:
         text: the main text.
         width: its width in letters.
-        visible: all visible text, that in skipped elements last.
+        visible: all visible text in UTF-8, that in skipped elements last.
         visible_width: its width in letters.
-        boilerplate: what is skipped, marked as boilerplate, or a link, and not in the main text.
+        boilerplate: what is skipped, marked as boilerplate, or a link, and not in the main text;
+            in UTF-8.
     """
 
     text: str
     width: int
-    visible: str
+    visible: bytes
     visible_width: int
-    boilerplate: str
+    boilerplate: bytes
 
 
 def density(root: HtmlElement) -> str:
@@ -87,7 +88,7 @@ def density(root: HtmlElement) -> str:
 
 def body(root: HtmlElement) -> str:
     """All visible text."""
-    return read(root).visible
+    return read(root).visible.decode()
 
 
 def read(root: HtmlElement) -> PageTexts:
@@ -102,7 +103,7 @@ def read(root: HtmlElement) -> PageTexts:
     text, skipped_texts = _lines(main), list(_visible_texts(skipped))
     visible = "\n".join(filter(None, (_lines(blocks), *skipped_texts)))
     beside = "\n".join(filter(None, (_lines(boilerplate), *skipped_texts)))
-    return PageTexts(text, width(text), visible, width(visible), beside)
+    return PageTexts(text, width(text), visible.encode(), width(visible), beside.encode())
 
 
 def _lines(blocks: Iterable[Block]) -> str:

@@ -124,16 +124,16 @@ class PageContent:
         text: the main text.
         is_representative: False if it is a footer, a consent notice or the like: two pages with
             the same one need not be copies.
-        visible: all visible text.
-        boilerplate: the boilerplate, if the main text was found by density; else "".
+        visible: all visible text in UTF-8, from which its shingles are made.
+        boilerplate: the boilerplate in UTF-8, if the main text was found by density; else b"".
         pairs: the shingles of all visible text.
         page_sketch: a sketch of all visible text.
     """
 
     text: str
     is_representative: bool
-    visible: str
-    boilerplate: str
+    visible: bytes
+    boilerplate: bytes
     pairs: NDArray[np.uint64]
     page_sketch: bytes
 
@@ -145,14 +145,12 @@ def read_page(
 
     The secret is that of the shingles and the page sketch, see `shingles`.
     """
-    if extractor is density:
-        text, text_width, visible, visible_width, boilerplate = read(root)
-    else:
-        boilerplate = ""
-        text = _extracted(extractor, root)
-        visible = text if extractor is body else body(root)
-        text_width, visible_width = width(text), width(visible)
-    if most is not None and len(visible) > most:
+    text, text_width, visible, visible_width, boilerplate = read(root)
+    if extractor is not density:
+        text, boilerplate = _extracted(extractor, root), b""
+        text_width = width(text)
+    # There are more bytes than characters.
+    if most is not None and len(visible) > most and len(visible.decode()) > most:
         return None
     pairs = shingles(visible, secret)
     is_small = text_width < _FOOTER_SHARE * visible_width
