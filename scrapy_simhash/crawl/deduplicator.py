@@ -32,7 +32,7 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.start import CrawlStart, database_of, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem
 from scrapy_simhash.crawl.tracking import STALLED, Page, TrackedItem, Tracker
-from scrapy_simhash.crawl.worker import Worker, resolve, wait
+from scrapy_simhash.crawl.worker import Worker
 from scrapy_simhash.index.verdict import Document, LeftOut, Match, Verdict
 from scrapy_simhash.index.words import Ending
 from scrapy_simhash.index.writer import largest
@@ -116,7 +116,7 @@ class Claims:
             if remaining <= 0:
                 break
             with suppress(TimeoutError):
-                return await wait(original.outcome, remaining)
+                return await original.outcome.wait(remaining)
         if not self._has_warned:
             self._has_warned = True
             logger.error(
@@ -224,7 +224,7 @@ class Deduplicator:
             drop = await self._check(tracked)
         verdict, tracked.is_left_out = tracked.verdict, drop is not None
         is_copy = drop is not None and verdict is not None and verdict.kind != "same"
-        resolve(tracked.page.is_copy, is_copy)
+        tracked.page.is_copy.give(is_copy)
         if drop is not None:
             raise drop
         item = tracked.take()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +12,9 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot
 from scrapy.utils.asyncio import run_in_thread
 
+from scrapy_simhash.crawl.answer import Answer
 from scrapy_simhash.crawl.scrapy_internals import closed_feed, feeds_written
 from scrapy_simhash.crawl.stats import CrawlStats
-from scrapy_simhash.crawl.worker import resolve, wait
 from scrapy_simhash.durable import sync_file, sync_folders
 from scrapy_simhash.visible import shortened
 
@@ -43,7 +42,7 @@ class FeedCheck:
     _first_missing: str = ""
     _folders: set[Path] = field(default_factory=set)
     _sync_error: OSError | None = None
-    _closed: Future[None] = field(default_factory=Future)
+    _closed: Answer[None] = field(default_factory=Answer)
 
     def spider_opened(self) -> None:
         """Handle the signal: before any item."""
@@ -121,7 +120,7 @@ class FeedCheck:
 
     def exporter_closed(self) -> None:
         """Handle the signal feed_exporter_closed: no more feeds will be stored."""
-        resolve(self._closed, None)
+        self._closed.give(None)
 
     async def problem(self, timeout: float) -> str | None:
         """Why the feeds may not have stored everything they wrote; None if they have.
@@ -132,7 +131,7 @@ class FeedCheck:
             # It finishes before the engine stops, unless a crawl that is closing by itself is
             # stopped.
             with suppress(TimeoutError):
-                await wait(self._closed, timeout)
+                await self._closed.wait(timeout)
         stats = self.crawler.stats.get_stats()
         if any(str(name).startswith("feedexport/failed_count/") for name in stats):
             return "A feed could not be stored"

@@ -8,7 +8,6 @@ import threading
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +18,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 from sqlalchemy import func, select
 from sqlalchemy.exc import DataError, IntegrityError
 
+from scrapy_simhash.crawl.answer import Answer
 from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import Liveness, lock
@@ -143,13 +143,13 @@ class Job:
     """What the thread is to do, and where the answer goes.
 
     The argument is one of :meth:`Index.execute`; that of a "call" is a function. Outcomes have no
-    answer: a future for each would be slow.
+    answer.
     """
 
     method: Literal["claims", "confirm", "release", "left_out", "call"]
     namespace: str
     argument: Any
-    answer: Future[Any] | None = field(default_factory=Future)
+    answer: Answer[Any] | None = field(default_factory=Answer)
 
     @property
     def is_outcome(self) -> bool:
@@ -236,7 +236,7 @@ class DatabaseThread:
     def _take(self) -> Iterator[list[Job]]:
         """The jobs that wait, in batches of one namespace, each for one transaction; calls last."""
         jobs = [self._jobs.popleft() for _ in range(len(self._jobs))]
-        jobs = [job for job in jobs if job.answer is None or not job.answer.done()]
+        jobs = [job for job in jobs if job.answer is None or not job.answer.is_over]
         jobs.sort(key=_kind)
         for _, alike in groupby(jobs, _kind):
             while batch := list(islice(alike, BATCH)):

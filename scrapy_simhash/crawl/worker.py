@@ -1,7 +1,4 @@
-"""Requests to the thread that owns the database, and the waiting for its answers.
-
-Waiting works with asyncio and with any Twisted reactor.
-"""
+"""Requests to the thread that owns the database, and the waiting for its answers."""
 
 from __future__ import annotations
 
@@ -9,23 +6,19 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from scrapy.utils.asyncio import call_later
-from scrapy.utils.defer import maybe_deferred_to_future
-from twisted.internet.defer import Deferred
 
+from scrapy_simhash.crawl.answer import Answer
 from scrapy_simhash.crawl.thread import CrawlDatabase, DatabaseThread, Job
 from scrapy_simhash.db.lock import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
 from scrapy_simhash.index.verdict import Document, LeftOut, Verdict
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 #: How many times the timeout the end of a crawl may take, where others keep the database busy.
 _END_TIMEOUTS = 10
@@ -47,7 +40,7 @@ class Worker:
         self.thread = DatabaseThread(connect, self._answered)
         self._timeout = timeout
         #: The answers that callers wait for, and since when there is such an answer.
-        self._asked = set[Future[Any]]()
+        self._asked = set[Answer[Any]]()
         self._since = float("-inf")
         #: When the database was last found to hang.
         self._hung = float("-inf")
@@ -141,7 +134,7 @@ class Worker:
         return await self._answer(Job("call", "", work), most)
 
     async def _answer(self, job: Job, most: float | None = None) -> Any:
-        answer = cast("Future[Any]", job.answer)
+        answer = cast("Answer[Any]", job.answer)
         if not self._asked:
             self._since = time.monotonic()
         self._asked.add(answer)
@@ -149,19 +142,19 @@ class Worker:
         if not self._is_watched:
             self._watch(self._timeout)
         try:
-            return await wait(answer, most)
+            return await answer.wait(most)
         finally:
             self._asked.discard(answer)
             # Nobody waits for it any more.
-            answer.cancel()
+            answer.is_over = True
 
     def _answered(self, jobs: Sequence[Job], answers: Sequence[Any]) -> None:
         """Pass the answers on; a claim that nobody waits for any more is released."""
         for job, answer in zip(jobs, answers, strict=True):
             if job.answer is None:
                 continue
-            if not job.answer.done():
-                resolve(job.answer, answer)
+            if not job.answer.is_over:
+                job.answer.give(answer)
             elif job.method == "claims" and isinstance(answer, Verdict):
                 self.release(job.namespace, answer)
 
@@ -182,7 +175,7 @@ class Worker:
             return
         self._hung = now
         for answer in [*self._asked]:
-            resolve(answer, IndexUnavailable(f"no answer within {self._timeout:g} s"))
+            answer.give(IndexUnavailable(f"no answer within {self._timeout:g} s"))
 
 
 def _again(error: IndexUnavailable) -> IndexUnavailable:
@@ -190,37 +183,3 @@ def _again(error: IndexUnavailable) -> IndexUnavailable:
     again = type(error)(*error.args)
     again.__cause__ = error.__cause__
     return again
-
-
-def resolve(future: Future[Any], answer: object) -> None:
-    """Give a future its result or error, unless it has one or nobody waits any more."""
-    if future.done():
-        return
-    if isinstance(answer, Exception):
-        future.set_exception(answer)
-    else:
-        future.set_result(answer)
-
-
-async def wait(future: Future[T], timeout: float | None = None) -> T:
-    """The result of a future, which is not cancelled; TimeoutError after `timeout` seconds.
-
-    The future must be resolved in the thread of the event loop.
-    """
-    if not future.done():
-        waiter: Deferred[None] = Deferred()
-
-        def resume(_: object = None) -> None:
-            if not waiter.called:
-                waiter.callback(None)
-
-        future.add_done_callback(resume)
-        timer = None if timeout is None else call_later(max(0.0, timeout), resume)
-        try:
-            await maybe_deferred_to_future(waiter)
-        finally:
-            if timer is not None:
-                timer.cancel()
-    if not future.done():
-        raise TimeoutError
-    return future.result()
