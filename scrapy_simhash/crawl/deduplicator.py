@@ -279,6 +279,7 @@ class Deduplicator:
         if (met := await self._meet(tracked.page, draft.document)) is not None:
             return met
         document = self._documents.of_item(draft)
+        del draft  # which holds the tree of the page
         if isinstance(document, str):
             tracked.document = None
             return Verdict("skipped", reason=document)

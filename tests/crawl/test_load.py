@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+from weakref import ref
+
 import pytest
 from loopback import PageSpider, article, crawl, serve
 from scrapy import signals
@@ -56,6 +59,32 @@ async def test_a_page_lets_go_of_its_tree_when_nobody_needs_it_any_more(settings
     assert count("trees/False") == 2
     assert count("trees/True", 0) == 2 * (spider.per_page - 1)
     assert len(found.items) == 2 * spider.per_page
+    assert not found.errors
+
+
+class Roots(PageSpider):
+    """Items with the text of their page, which remember its tree as long as that lives."""
+
+    name = "roots"
+    alive: ClassVar = []
+
+    def parse(self, response):
+        self.alive.append(ref(response.selector.root))
+        yield {"url": response.url, "words": response.css("p::text").get()}
+
+
+@deferred_f_from_coro_f
+async def test_the_tree_of_a_page_is_freed_before_its_item_waits(settings, monkeypatch):
+    claim, seen = Claims.claim, []
+
+    async def note_and_claim(self, tracked, document):
+        seen.append([root() for root in Roots.alive])
+        return await claim(self, tracked, document)
+
+    monkeypatch.setattr(Claims, "claim", note_and_claim)
+    with serve({"/a": article("a")}) as site:
+        found = await crawl(Roots, settings, [site + "/a"])
+    assert seen == [[None]]
     assert not found.errors
 
 
