@@ -49,11 +49,14 @@ def links_elsewhere(name: Name, values: Sequence[Any], page_url: str) -> set[str
 
     A few may be missing. Lists of hundreds are common, so one regular expression reads them all.
     """
-    is_of_files = _FILES.search(name.text) is not None
-    if is_of_files or set(map(type, values)) != {str} or max(map(len, values)) > LONGEST_VALUE:
+    if _FILES.search(name.text) or set(map(type, values)) != {str}:
         return set()
-    texts = {text for text in values if "<" not in text}
+    texts = set(values)
+    if max(map(len, texts)) > LONGEST_VALUE:
+        return set()
     joined = "\n".join(texts)
+    if "<" in joined:
+        texts = {text for text in texts if "<" not in text}
     found = (_LINKS if "url" in name.marks else _WHOLE_LINKS).findall(joined)
     links = texts.intersection(joined.split(), found)
     if _END_OF_FILE.search(joined.lower()):

@@ -49,7 +49,7 @@ _MACHINE = re.compile(
     _ISO_DATE.pattern + r"[T ]\d\d:\d\d|[A-Z][a-z]{2}, \d\d? [A-Z][a-z]{2} \d{4} "
 )
 # Rules out most values that are no times.
-_TIME = re.compile(r"\d ?[:h时時點点시]|\d{10}", re.ASCII)
+_TIME = re.compile(r"\d(?: ?[:h时時點点시]|\d{9})", re.ASCII)
 _EPOCH = re.compile(r"\d{10,19}(?:\.\d{1,9})?", re.ASCII)
 _EPOCH_UNITS = (1.0, 1e3, 1e6, 1e9)  # s, ms, µs, ns
 # Seconds within which a time that people read is a time of the crawl: older ones may be the item's.
