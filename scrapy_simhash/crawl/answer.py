@@ -21,8 +21,6 @@ class Answer(Generic[T]):
         is_over: whether it is known, or nobody waits any more; any thread may read this.
     """
 
-    __slots__ = ("_waiting", "given", "is_over")
-
     def __init__(self) -> None:
         self.given: T | Exception | None = None
         self.is_over = False

@@ -51,7 +51,6 @@ _REMEMBERED_HOSTS = 1024
 #: Digests of fewer bits may collide.
 _DIGEST_BITS = 64
 
-
 _NO_SKETCH = Sketch(None, 0, None)
 
 

@@ -142,8 +142,7 @@ class CrawlDatabase:
 class Job:
     """What the thread is to do, and where the answer goes.
 
-    The argument is one of :meth:`Index.execute`; that of a "call" is a function. Outcomes have no
-    answer.
+    The argument is one of :meth:`Index.execute`, or a function to call. Outcomes have no answer.
     """
 
     method: Literal["claims", "confirm", "release", "left_out", "call"]

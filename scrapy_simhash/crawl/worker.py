@@ -151,9 +151,7 @@ class Worker:
     def _answered(self, jobs: Sequence[Job], answers: Sequence[Any]) -> None:
         """Pass the answers on; a claim that nobody waits for any more is released."""
         for job, answer in zip(jobs, answers, strict=True):
-            if job.answer is None:
-                continue
-            if not job.answer.is_over:
+            if job.answer is not None and not job.answer.is_over:
                 job.answer.give(answer)
             elif job.method == "claims" and isinstance(answer, Verdict):
                 self.release(job.namespace, answer)

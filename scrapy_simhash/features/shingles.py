@@ -102,8 +102,7 @@ def shingles(text: str | bytes, secret: bytes = b"") -> NDArray[np.uint64]:
     >>> bool((shingles("Goats at sea") == shingles("GOATS: at sea!")).all())
     True
     """
-    (found,) = shingle_sets([text], secret)
-    return found
+    return shingle_sets([text], secret)[0]
 
 
 def shingle_sets(texts: Sequence[str | bytes], secret: bytes = b"") -> list[NDArray[np.uint64]]:
@@ -134,9 +133,7 @@ def compiled_sketches(
     base, pair = _constants(secret)
 
     def sketches(texts: Iterable[str | bytes], *, is_nfc: bool) -> list[bytes | None]:
-        utf8 = [
-            one.encode("utf-8", "surrogatepass") if isinstance(one, str) else one for one in texts
-        ]
+        utf8 = [t.encode("utf-8", "surrogatepass") if isinstance(t, str) else t for t in texts]
         return core.sketches(tuple(utf8), fold_table(), is_nfc, (base, int(pair), _WINDOW), second)
 
     made = sketches(texts, is_nfc=False)
@@ -269,8 +266,7 @@ def similarity_of(a: bytes, b: bytes) -> float:
     The standard error is about .019 at .9 and .025 at .8, more for sets of fewer shingles than
     there are bins.
     """
-    (similarity,) = similarities_of(a, [b])
-    return similarity
+    return similarities_of(a, [b])[0]
 
 
 def similarities_of(sketch: bytes, others: Sequence[bytes]) -> list[float]:

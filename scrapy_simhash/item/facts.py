@@ -55,7 +55,6 @@ _NOT_OWN = {Evidence.TITLE, Evidence.STATE, Evidence.NUMBERED}
 _VERSION = frozenset({Relation.VERSION})
 _SHARED_TEXT = frozenset({Relation.SHARED_TEXT})
 
-
 #: The hash of the name `REST_OF_ITEM`.
 REST_KEY = name_of(REST_OF_ITEM).key
 # Characters of a title that are read for its numbers.

@@ -46,7 +46,6 @@ _MEDIA = {"checksum", "path", "status", "url"}
 #: Spaces in a value that may be a single fact.
 FEW_SPACES = 8
 
-
 #: The title of a page, and what returns it without the names of site and section: a value equal to
 #: the title is read as that.
 PageNames = tuple[str, Callable[[], str]]

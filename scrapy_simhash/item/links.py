@@ -24,7 +24,6 @@ _DOWNLOAD = re.compile(
 )
 _END_OF_FILE = re.compile(rf"{_EXTENSION}(?:[?#]|$)", re.MULTILINE)
 
-
 # Lines that are absolute URLs, and lines that are any URLs; see `is_url` and `is_page_url`.
 _WHOLE_LINKS = re.compile(r"^https?://[^/?#\x00-\x20].*$", re.IGNORECASE | re.MULTILINE)
 _LINKS = re.compile(
@@ -32,7 +31,6 @@ _LINKS = re.compile(
     r"(?!//)).*|[^?#:;%\x00-\x20]*[^/?#:;%.\x00-\x20]/?(?:[?#].*)?)$",
     re.IGNORECASE | re.MULTILINE,
 )
-
 
 # Query parameters that hold the signature of a presigned URL, and those that come with it.
 _SIGNATURE = re.compile(r"(?:.*[-_])?(?:signature|sig|hmac|token|jwt)", re.IGNORECASE)

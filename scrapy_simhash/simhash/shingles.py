@@ -53,8 +53,7 @@ class Shingles:
 
     def sketch(self, text: str) -> Sketch:
         """Reduce a text to its fingerprint and its shingles."""
-        (sketch,) = self.sketch_all([text])
-        return sketch
+        return self.sketch_all([text])[0]
 
     def sketch_all(self, texts: list[str]) -> list[Sketch]:
         """Reduce texts to their fingerprints and shingles; others may run meanwhile."""

@@ -68,10 +68,9 @@ class PageTexts(NamedTuple):
     Attributes:
         text: the main text.
         width: its width in letters.
-        visible: all visible text in UTF-8, that in skipped elements last.
+        visible: the UTF-8 of all visible text, that in skipped elements last.
         visible_width: its width in letters.
-        boilerplate: what is skipped, marked as boilerplate, or a link, and not in the main text;
-            in UTF-8.
+        boilerplate: the UTF-8 of what is skipped, marked, or a link, and not in the main text.
     """
 
     text: str

@@ -60,7 +60,6 @@ _MAY_HOLD_FACTS = etree.XPath(
     " or self::time or self::title or self::tr or @itemprop]"
 )
 
-
 #: Elements in their order, by tag; also rows of tables and labels in definition lists by "row", and
 #: elements with microdata by "itemprop".
 Elements = Mapping[str, Sequence[HtmlElement]]

@@ -109,7 +109,6 @@ def _load_trafilatura() -> Extractor:
 
 _EXTRACTORS: dict[str, Extractor] = {"density": density, "body": body}
 
-
 # A main text with fewer shingles and a smaller share of the page is a footer. It takes both limits:
 # short articles stand on large pages, and long articles on larger ones.
 _FOOTER_SHINGLES = 64
