@@ -78,25 +78,35 @@ def _from_array(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
     return compiler.process(column == sa.func.any(array), **kwargs)
 
 
-def insert_rows(connection: sa.Connection, table: sa.Table, rows: Sequence[Sequence[Any]]) -> None:
-    """Insert rows, each with all columns in the order of the table, in one statement if possible.
+def insert_rows(
+    connection: sa.Connection, given: Sequence[tuple[sa.Table, Sequence[Sequence[Any]]]]
+) -> None:
+    """Insert rows of tables, each with all columns in their order, in few statements.
 
     In the driver's own form: SQLAlchemy would process each of ten thousand values of a batch. The
     driver of SQLite releases the GIL for each statement, and re-acquiring it while the event loop
-    is busy can take 5 ms.
+    is busy can take 5 ms. PostgreSQL takes all tables in one statement: one answer to wait for.
     """
-    driver = connection.dialect.driver
-    head, row, columns = _insertion(connection.dialect, table)
-    if driver not in _MOST_PARAMETERS:
-        # PyMySQL makes statements of the size that the server takes.
-        if rows:
-            connection.exec_driver_sql(f"{head} {row}", list(map(tuple, rows)))
-        return
-    at_once = _MOST_PARAMETERS[driver] // columns
-    for start in range(0, len(rows), at_once):
-        some = rows[start : start + at_once]
-        values = f"{head} {', '.join([row] * len(some))}"
-        connection.exec_driver_sql(values, tuple(chain.from_iterable(some)))
+    driver, statements = connection.dialect.driver, list[tuple[str, tuple[Any, ...]]]()
+    for table, rows in given:
+        head, row, columns = _insertion(connection.dialect, table)
+        if driver not in _MOST_PARAMETERS:
+            # PyMySQL makes statements of the size that the server takes.
+            if rows:
+                connection.exec_driver_sql(f"{head} {row}", list(map(tuple, rows)))
+            continue
+        at_once = _MOST_PARAMETERS[driver] // columns
+        for start in range(0, len(rows), at_once):
+            some = rows[start : start + at_once]
+            values = f"{head} {', '.join([row] * len(some))}"
+            statements.append((values, tuple(chain.from_iterable(some))))
+    parameters = tuple(chain.from_iterable(some for _, some in statements))
+    if driver != "pysqlite" and len(statements) > 1 and len(parameters) <= _MOST_PARAMETERS[driver]:
+        *others, last = (statement for statement, _ in statements)
+        parts = ", ".join(f"part_{number} AS ({one})" for number, one in enumerate(others))
+        statements = [(f"WITH {parts} {last}", parameters)]
+    for statement, some in statements:
+        connection.exec_driver_sql(statement, some)
 
 
 @cache

@@ -10,9 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection
 
-from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import Sizes, first_number, lock
-from scrapy_simhash.db.statements import insert_rows
 from scrapy_simhash.db.values import State, storable
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.index.batch import (
@@ -196,8 +194,7 @@ class Work:
             )
             for number, (document, verdict) in enumerate(zip(documents, verdicts, strict=True))
         }
-        rows = [_sighting_row(one, seen, self._run.visit) for one in done.values()]
-        insert_rows(connection, schema.sightings, rows)
+        writer.store([_sighting_row(one, seen, self._run.visit) for one in done.values()])
         for verdict in verdicts:
             if verdict.came_of and (match := verdict.match):
                 writer.extend(match.row, verdict.came_of)

@@ -193,6 +193,7 @@ def store_restored(
             writer.add_texts(
                 {one.id: one.text for one in stored if one.text and one.place != one.id}
             )
+            writer.store()
             connection.execute(_store, {**here, "numbers": [*claims]})
             left = [row.id for row in rows if row.id not in claims]
             connection.execute(_note, {**here, "numbers": left})

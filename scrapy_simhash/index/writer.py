@@ -190,6 +190,7 @@ class Writer:
         # Added so far, beyond what was foreseen; negative if more was removed.
         self.claims, self.text_bytes, self.item_bytes = (-size for size in held.foreseen)
         self.evicted = Counter[str]()
+        self._new = list[tuple[sa.Table, Sequence[Sequence[Any]]]]()
 
     def record(self) -> None:
         """Remove what exceeds the budgets, and record the sizes; call it last."""
@@ -231,7 +232,10 @@ class Writer:
         keys: Sequence[Sequence[int]] | None = None,
         hot_keys: Collection[int] = (),
     ) -> None:
-        """Add claims with their keys, by default those of their rows, but no hot ones."""
+        """Add claims with their keys, by default those of their rows, but no hot ones.
+
+        They are written by :meth:`store`, and so are texts.
+        """
         if keys is None:
             keys = [stored_keys(self.plan, row) for row in claims]
         key_rows = [
@@ -240,9 +244,13 @@ class Writer:
             for key in its_keys
             if key not in hot_keys
         ]
-        insert_rows(self._connection, schema.claims, list(map(_stored, claims)))
-        insert_rows(self._connection, schema.keys, key_rows)
+        self._new += (schema.claims, list(map(_stored, claims))), (schema.keys, key_rows)
         self.claims += len(claims)
+
+    def store(self, sightings: Sequence[Sequence[Any]] = ()) -> None:
+        """Write the claims and texts that were added, and sightings."""
+        insert_rows(self._connection, [*self._new, (schema.sightings, sightings)])
+        self._new.clear()
 
     def confirm(self, claims: Sequence[ClaimRow]) -> bool:
         """Confirm claims; those that are gone are made again. Returns whether there were any.
@@ -256,6 +264,7 @@ class Writer:
         present = {*self._ask(_present, numbers).scalars()}
         gone = {row.id: row for row in claims if row.id not in present}
         self.insert([row._replace(state=State.CONFIRMED) for row in gone.values()])
+        self.store()
         return bool(gone)
 
     def extend(self, claim: ClaimRow, came_of: bytes) -> None:
@@ -329,9 +338,9 @@ class Writer:
             self.item_bytes += sum(one[-1] for one in items.values())
 
     def add_texts(self, texts: Mapping[int, bytes]) -> None:
-        """Store texts, given by their numbers."""
+        """Add texts, given by their numbers."""
         rows = [(self._namespace, number, len(text), text) for number, text in texts.items()]
-        insert_rows(self._connection, _texts, rows)
+        self._new.append((_texts, rows))
         self.text_bytes += sum(map(len, texts.values()))
 
     def _ask(self, statement: sa.Executable, numbers: Collection[int], **more: Any) -> Any:
