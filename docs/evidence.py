@@ -30,7 +30,7 @@ WORDS = {
     Weight.REFERENCE: "if replaced, and of five digits or more",
     Weight.REPLACED: "if replaced",
     Weight.BOTH: "if both have one",
-    Weight.NONE_AT_ALL: "if both have one, or the stored item none",
+    Weight.NONE_EQUAL: "if both have one, or the stored item none that is equal",
     Weight.ALWAYS: "yes",
 }
 _HERE = Relation.SAME_SITE

@@ -77,6 +77,12 @@ ACROSS_SITES = {
     "The maker's description in a second shop, at a different price": two_sites(
         PRODUCT, PRODUCT | {"price": "€24.50"}
     ),
+    "The ad of a car on a portal that calls the price something else": two_sites(
+        PRODUCT, {"headline": "A car", "asking_price": "€19.99", "monthly": "€2", "text": TEXT}
+    ),
+    "The ad of a different car on such a portal, with the same text": two_sites(
+        PRODUCT, {"headline": "A car", "asking_price": "€24.50", "monthly": "€2", "text": TEXT}
+    ),
     "The maker's description in a second shop, of a model with a different number": two_sites(
         {"name": "Lamp 3", "text": TEXT}, {"name": "Lamp 4", "text": TEXT}
     ),

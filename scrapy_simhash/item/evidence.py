@@ -7,7 +7,7 @@ visits, advice, reports and docs/duplicates.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum, IntEnum
 from functools import lru_cache
@@ -64,8 +64,8 @@ class Weight(IntEnum):
     REPLACED = 2
     #: Items are two if both have such a value.
     BOTH = 3
-    #: And if the stored item has no evidence of this kind at all.
-    NONE_AT_ALL = 4
+    #: And if the stored item has no evidence of this kind, or none that is equal under any name.
+    NONE_EQUAL = 4
     #: And if the stored item lacks this value.
     ALWAYS = 5
 
@@ -99,7 +99,7 @@ class _Cells(NamedTuple):
     translated: Weight | None = Weight.NEVER
 
 
-_0, _REFERENCE, _REPLACED, _BOTH, _NONE_AT_ALL, _ALL = Weight
+_0, _REFERENCE, _REPLACED, _BOTH, _NONE_EQUAL, _ALL = Weight
 _APART = _Cells(_ALL, _0, _ALL, _0)
 _TELLS = _APART._replace(shared_text=_BOTH)
 _SAME = _Cells(_0, _0, _0, _0)
@@ -107,7 +107,7 @@ _PLACE = _Cells(_ALL, _ALL, _ALL, _0, of_page=None, view=_0)
 
 #: What a difference in each kind of evidence weighs.
 TABLE: Mapping[Evidence, _Cells] = {
-    Evidence.AMOUNT: _Cells(_ALL, _NONE_AT_ALL, _ALL, _BOTH, view=None, translated=None),
+    Evidence.AMOUNT: _Cells(_ALL, _NONE_EQUAL, _ALL, _BOTH, view=None, translated=None),
     Evidence.TITLE: _TELLS,
     Evidence.NUMBERED: _Cells(_0, _BOTH, _0, _0, None, view=None, translated=None),
     Evidence.DATE: _TELLS,
@@ -171,13 +171,11 @@ def differing(
         is_of_page = bool(name & PAGE_BIT) and kind is not Evidence.NUMBERED
         weighs = weight(kind, _of_page(relations) if is_of_page else relations)
         # Beside "on request", an amount is missing.
-        if stored_value is not None and (is_amount or weighs != Weight.NONE_AT_ALL):
+        if stored_value is not None and (is_amount or weighs != Weight.NONE_EQUAL):
             differs = weighs >= Weight.BOTH and _differ((code, value), stored_value)
-        elif weighs == Weight.NONE_AT_ALL:
-            # Any amount of a page may be that of its shipping, or of a cart.
-            own = (stored_code for key, stored_code, _ in stored if not key & PAGE_BIT)
+        elif weighs == Weight.NONE_EQUAL:
             is_equal = stored_value is not None and stored_value[1] == value  # such as a bare "20"
-            differs = not is_equal and all(_kind(stored_code) is not kind for stored_code in own)
+            differs = not is_equal and not _share_amount(new, stored)
         else:
             differs = weighs == Weight.ALWAYS
         # A title may have several numbers beside equal words.
@@ -185,6 +183,16 @@ def differing(
             code == Evidence.NUMBERED and any(one[0] == name and one in stored for one in new)
         ):
             yield name
+
+
+def _share_amount(new: Iterable[Record], stored: Iterable[Record]) -> bool:
+    """Whether two items have an amount in common, under any names."""
+    # Any amount of a page may be that of its shipping, or of a cart.
+    ours, theirs = (
+        [one[1:] for one in some if not one[0] & PAGE_BIT and _kind(one[1]) is Evidence.AMOUNT]
+        for some in (new, stored)
+    )
+    return any(not _differ(one, other) for one in ours for other in theirs)
 
 
 @lru_cache

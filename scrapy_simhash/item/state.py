@@ -62,7 +62,7 @@ _BEHIND = re.compile(r"\+?[ \n]?((?:[^\s\d:()|,.;!?/•·]++ ?){1,5}+)([\d:(])?"
 # The end of a sentence or a line.
 _STOP = re.compile(r"[\n|·•.;!?()]")
 _TOKEN = re.compile(r"\S+")
-_WORD_BEHIND = re.compile(r" ?([^\s\d]+)")
+_WORD_BEHIND = re.compile(r" ?([^\s\d)]+)")
 # The beginning and the end of a line, or of a part of it.
 _BOX_START = re.compile(r"(?:^|[\n|·•.!?。」]) ?$")
 _BOX_END = re.compile(r" ?(?:$|[\n|·•])")
@@ -91,6 +91,7 @@ _SERIES = phrases("series")
 _CHANGED_AT = phrases("changed")
 _STOCKED = phrases("stock")
 _READERS = phrases("readers")
+_VOTES = phrases("raters")
 _ON = phrases("on")
 _DONE = phrases("done") - _COUNTED
 _COUNTED_BEHIND = _COUNTED | _STOCKED
@@ -212,6 +213,12 @@ def _rated(text: str, rating: re.Match[str]) -> Span | None:
     before = text[max(0, start - 24) : start]
     is_decimal = len(rating[0]) > 1
     raters = _RATERS.match(text, end) if is_decimal or text[end : end + 2] != " (" else None
+    if (
+        raters
+        and (word := _WORD_BEHIND.match(text, raters.end(1)))
+        and word[1].casefold() in _VOTES
+    ):
+        return start, word.end()
     stars = _STARS.match(text, end) if is_decimal else None
     is_state = (
         _RATED.search(before)

@@ -47,8 +47,8 @@ class Marking(IntEnum):
 
 
 _INVISIBLE = listed(
-    "applet audio canvas datalist embed head iframe input map math meter noscript object progress "
-    "script select style svg template textarea video"
+    "applet audio canvas datalist embed iframe input map math meter noscript object progress "
+    "script select style svg template textarea title video"
 )
 _INLINES = listed(
     "abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr "

@@ -154,7 +154,9 @@ def find_titles(elements: Elements, domain: str = "") -> Titles:
     the first h1. One that is the last of several parts is the name of the site, and stands behind
     all others. Any other title has no first or last part that is the name of the domain.
     """
-    title = next((text_of(one) for one in elements.get("title", ()) if _is_of_page(one)), "")
+    title = next(
+        (short(one.text or "") for one in elements.get("title", ()) if _is_of_page(one)), ""
+    )
     headings = [(one, text) for one in elements.get("h1", ()) if (text := text_of(one))]
     separators = [*_SEPARATOR.finditer(title)]
     beginnings = [f" {fold(title[: one.start()])}" for one in separators] + [f" {fold(title)}"]

@@ -80,6 +80,8 @@ STATES = {
         ("12 users browsing this forum", "14 users browsing this forum"),
         ("Viewed 1,234 times", "Viewed 1,301 times"),
         ("12 people found this helpful", "14 people found this helpful"),
+        ("301 people found it helpful", "322 people found it helpful"),
+        ("4.5 (31 votes)", "4.6 (37 votes)"),
     ],
     "de": [
         ("120 Mal gelesen", "133 Mal gelesen"),
@@ -91,6 +93,7 @@ STATES = {
         ("4,5 von 5 Sternen", "4,6 von 5 Sternen"),
     ],
     "fr": [
+        ("4,4/5 (100 avis)", "4,5/5 (107 avis)"),
         ("lu 120 fois", "lu 133 fois"),
         ("il y a 2 jours", "il y a une semaine"),
         ("Mis à jour le 5 mars 2026", "Mis à jour le 9 avril 2026"),
@@ -98,6 +101,7 @@ STATES = {
     "es": [
         ("Visto 1.234 veces", "Visto 1.301 veces"),
         ("hace 2 horas", "hace un día"),
+        ("★ 3,9 (247 votos) de", "★ 4,1 (250 votos) de"),
         ("Última actualización: 5 de marzo de 2026", "Última actualización: 9 de abril de 2026"),
     ],
     "pt": [("2 horas atrás", "3 dias atrás"), ("12 curtidas", "13 curtidas")],
@@ -169,6 +173,7 @@ EDITS = [
     ("drive 3/5 of it", "drive 4/5 of it"),
     ("3.5 out of 10 farmers", "4.5 out of 10 farmers"),
     ("Chapter 3 (12 comments)", "Chapter 4 (12 comments)"),
+    ("Flat 2.5 (4 people)", "Flat 3.5 (4 people)"),
     ("founded 30 years ago", "founded 31 years ago"),
     ("cook 3 hours 20 minutes", "cook 3 hours 30 minutes"),
     ("3 days 4 nights", "3 days 5 nights"),

@@ -141,6 +141,14 @@ def test_a_place_to_link_to_is_no_link_even_if_it_is_left_open() -> None:
     assert page_text(f"{page}<p>{menu}</p>") == "\n".join(ENGLISH)
 
 
+@pytest.mark.parametrize("tag", ["main", "article", "section", "div"])
+def test_a_page_without_the_tags_of_its_head_and_body_is_read(tag: str) -> None:
+    """libxml2 puts what HTML 5 has added into the head, if nothing ends that."""
+    page = f"<!doctype html><title>Ferries</title><meta charset=utf-8><{tag}>{paragraphs(ENGLISH)}"
+    for extractor in ("density", "body"):
+        assert page_text(page, extractor=extractor) == "\n".join(ENGLISH)
+
+
 @pytest.mark.parametrize("end", ["", "</titl", "</titlevalue>"])
 def test_title_that_is_left_open_does_not_swallow_the_page(end: str) -> None:
     page = f"<html><head><TITLE>Ferry{end}<meta name=a></head><body>{paragraphs(ENGLISH)}</body>"
