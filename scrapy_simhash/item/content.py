@@ -264,8 +264,8 @@ def digest_of(
         elif name in links:  # faster; hundreds of URLs are common
             of_list = links[name]
             others = [inner for inner in value if type(inner) is not str or inner not in of_list]
-            urls = {unsigned(url) if "?" in url else url for url in of_list}
-            parts[name] = f"t({sorted(urls)}){_inner(name, others)}"
+            urls = "\n".join(sorted({unsigned(url) if "?" in url else url for url in of_list}))
+            parts[name] = f"t:{len(urls)}:{urls}{_inner(name, others)}"
         else:
             parts[name] = _inner(name, value)
     written = f"{kind}:{_joined(parts)}".encode("utf-8", "surrogatepass")
