@@ -22,7 +22,7 @@ from scrapy_simhash.corpus.candidates import Candidates, KeptByKey
 from scrapy_simhash.corpus.plan import Plan
 from scrapy_simhash.corpus.sketches import Sketches
 from scrapy_simhash.index.decide import decide, nearest, sharing_sites
-from scrapy_simhash.index.rule import compare
+from scrapy_simhash.index.rule import compare, fingerprint_distance
 from scrapy_simhash.index.verdict import ClaimRow, Match
 from scrapy_simhash.index.visits import may_be_one_site
 from scrapy_simhash.item.urls import same_site, site
@@ -301,15 +301,17 @@ class _Greedy:
     def _match(self, place: int, row: ClaimRow, other: int, jaccard: float | None) -> Match:
         numbers = self._numbers[[place, other]].tolist()
         has_texts = self._sketches.rows["length"][numbers].all()
-        return compare(
-            row,
-            self._row(other),
-            self._plan.scheme.bits,
-            jaccard=jaccard,
+        original = self._row(other)
+        match = Match(
+            original,
+            fingerprint_distance(row, original),
+            jaccard,
+            bits=self._plan.scheme.bits,
             changes=partial(self._sketches.changes, *numbers) if has_texts else None,
             values=partial(self._sketches.values, *numbers),
             copies=tuple(map(self._row, self._copies.some(other, row.url))),
         )
+        return compare(row, match)
 
     def _keep(self, place: int, keys: Iterable[tuple[int, int]]) -> None:
         self._by_key.add(keys, place)

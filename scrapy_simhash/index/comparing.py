@@ -19,7 +19,7 @@ from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.features.shingles import similarities_of
 from scrapy_simhash.index.batch import Batch
 from scrapy_simhash.index.decide import NEAREST, Budget, decide, nearest
-from scrapy_simhash.index.rule import Rule, are_equal, compare
+from scrapy_simhash.index.rule import Rule, are_equal, compare, fingerprint_distance
 from scrapy_simhash.index.seen import Seen, sighting_of
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match, Verdict
 from scrapy_simhash.item.state import without_state
@@ -312,32 +312,32 @@ def matches_of(
     texts: Texts, candidates: BatchCandidates, seen: Seen, row: ClaimRow, document: Document
 ) -> list[Match]:
     """A document's matches with the nearest of what it is compared with."""
-    rows, found = candidates.rows, dict[int, tuple[ClaimRow, int | None]]()
-    for number, distance in candidates.compared[row.id].items():
+    rows, found = candidates.rows, dict[int, tuple[ClaimRow, int]]()
+    for number, known in candidates.compared[row.id].items():
         if number in rows:
             # A document that is claimed may have the claim of an earlier visit.
             claim = rows[rows[number].id]
+            distance = fingerprint_distance(row, claim) if known is None else known
             found.setdefault(claim.id, (claim, distance))
     if not found:
         return []
-    claims = [claim for claim, _ in found.values()]
+    near = [*found.values()]
+    claims = [claim for claim, _ in near]
     similarities = texts.similarities(document, row, claims)
     likeness = [
-        (not is_estimated, -float(distance or 0) if jaccard is None else jaccard)
-        for (_, distance), (jaccard, is_estimated) in zip(found.values(), similarities, strict=True)
+        (not is_estimated, -float(distance) if jaccard is None else jaccard)
+        for (_, distance), (jaccard, is_estimated) in zip(near, similarities, strict=True)
     ]
-    shown = seen.shown(row.identity)
-    return [
-        compare(
-            row,
-            claims[place],
-            texts.bits,
-            distance=found[claims[place].id][1],
-            jaccard=similarities[place][0],
-            estimated=similarities[place][1],
-            changes=texts.changes(document, claims[place].id),
-            values=partial(texts.both_values, document, claims[place].id),
-            copies=tuple(candidates.copies.get(claims[place].id, ())),
+
+    def match(
+        claim: ClaimRow, distance: int, similarity: float | None, is_estimated: bool
+    ) -> Match:
+        return Match(
+            *(claim, distance, similarity, is_estimated, texts.bits),
+            changes=texts.changes(document, claim.id),
+            values=partial(texts.both_values, document, claim.id),
+            copies=tuple(candidates.copies.get(claim.id, ())),
         )
-        for place in nearest(row, claims, likeness, shown)
-    ]
+
+    places = nearest(row, claims, likeness, seen.shown(row.identity))
+    return [compare(row, match(*near[place], *similarities[place])) for place in places]

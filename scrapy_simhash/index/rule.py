@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from scrapy_simhash.db.values import ComparedBy
@@ -59,38 +59,11 @@ class Rule:
         object.__setattr__(self, "ignored_keys", ignored_keys)
 
 
-def compare(
-    row: ClaimRow,
-    claim: ClaimRow,
-    bits: int,
-    *,
-    distance: int | None = None,
-    jaccard: float | None,
-    estimated: bool = False,
-    changes: Callable[..., Changes | None] | None = None,
-    values: Callable[[], Sequence[Mapping[str, str]]] | None = None,
-    copies: tuple[ClaimRow, ...] = (),
-) -> Match:
-    """Compare a document, given by its row, with a claim.
-
-    Args:
-        row: of the document.
-        claim: its row.
-        bits: the width of the fingerprints.
-        distance: of the fingerprints, if it is known.
-        jaccard: the similarity of the texts, if it is known.
-        estimated: whether that is an estimate.
-        changes: returns how the texts differ, see :class:`Match`.
-        values: of both, see :class:`Match`.
-        copies: of the claim, see :class:`Match`.
-    """
-    if are_equal(row, claim):
-        return Match(claim, 0, 1.0, bits=bits, copies=copies)
-    if distance is None:
-        distance = fingerprint_distance(row, claim)
-    return Match(
-        claim, distance, jaccard, estimated, bits, changes=changes, values=values, copies=copies
-    )
+def compare(row: ClaimRow, match: Match) -> Match:
+    """How a document compares with a claim; equal items are equal whatever their pages say."""
+    if are_equal(row, match.row):
+        return Match(match.row, 0, 1.0, bits=match.bits, copies=match.copies)
+    return match
 
 
 class Compared(dict[int, Match]):
