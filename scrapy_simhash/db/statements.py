@@ -34,11 +34,6 @@ class _Numbers(UserDefinedType[Any]):
         return lambda numbers: str(list(numbers)) if dialect.name == "sqlite" else list(numbers)
 
 
-def _numbers_parameter(name: str) -> sa.FromClause:
-    """The rows, with one column "value", of a list of integers; for SQLite only."""
-    return sa.func.json_each(sa.bindparam(name, type_=_Numbers())).table_valued("value")
-
-
 class is_in(FunctionElement[bool]):  # noqa: N801 - used as a function
     """The condition that a column is one of the integers bound as `name`.
 
@@ -66,7 +61,8 @@ def _expanding(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
 @compiles(is_in, "sqlite")
 def _from_json(element: is_in, compiler: SQLCompiler, **kwargs: Any) -> str:
     column, numbers = element.clauses
-    listed = _numbers_parameter(str(numbers.key))
+    numbers = sa.bindparam(str(numbers.key), type_=_Numbers())
+    listed = sa.func.json_each(numbers).table_valued("value")
     return compiler.process(column.in_(sa.select(listed.c.value)), **kwargs)
 
 
