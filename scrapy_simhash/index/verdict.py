@@ -375,5 +375,10 @@ def came_of(claim: ClaimRow) -> list[int]:
 
 
 def packed_numbers(numbers: Iterable[int]) -> bytes:
-    """The numbers of claims that another one came of, as they are stored."""
-    return np.array([*dict.fromkeys(numbers)][:_MOST_CAME_OF], "<i8").tobytes()
+    """The numbers of claims that another one came of, the latest first, as they are stored.
+
+    Of many the oldest are kept as well, which copies may still show.
+    """
+    latest, half = [*dict.fromkeys(numbers)], _MOST_CAME_OF // 2
+    kept = latest[:half] + latest[half:][-half:]
+    return np.array(kept, "<i8").tobytes()

@@ -83,6 +83,17 @@ def test_a_page_that_changes_each_time_takes_the_keys_of_its_last_versions(
     assert (sightings, texts) == (VISITS, VISITS), "what each visit has told"
 
 
+def test_a_change_is_told_once_after_many_visits_with_other_counters(
+    db: Database, known: str
+) -> None:
+    for number in range(24):
+        page = f"{article(1)} {number + 100} views"
+        visit(db, known, {"a.com/1": page, "b.com/1": page})
+    corrected = f"{article(1)} with a correction at its end, 200 views"
+    told = visit(db, known, {"a.com/1": corrected, "b.com/1": corrected})
+    assert told == ["changed", "copy"]
+
+
 def test_the_text_before_a_change_stays(db: Database, known: str) -> None:
     texts = [f"{article(1)} {number + 100} views" for number in range(3)]
     for text in (*texts, *[article(2)] * 3):
