@@ -126,8 +126,8 @@ class CrawlEnd:
         )
         if (repeated := stats.get("duplicates/same_site")) > max(_REPEATED, checked / 2):
             logger.info(
-                "Items that repeat others of their site: %d. Rules that leave such pages out "
-                "before the download: %s",
+                "Items that repeat others of their site: %d. What their URLs have in common, if "
+                "anything, and rules against it: %s",
                 repeated,
                 self._command("patterns"),
             )
