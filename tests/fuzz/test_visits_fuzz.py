@@ -7,6 +7,7 @@ the site are stored. All sites of a test are visited by the same crawls.
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ def random_lines(seed: str) -> list[str]:
 
 def content_of(thing: Thing) -> tuple[str, str]:
     """What an item says; a revised text is similar to its former self, or a new one."""
-    return thing.text.rstrip("'4+-~"), thing.facts["price"]
+    return re.sub(r"#\d+", "", thing.text).rstrip("'4+-~"), thing.facts["price"]
 
 
 def report(wrong: dict[str, list[str]], lines: dict[str, list[str]]) -> str:
