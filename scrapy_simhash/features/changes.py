@@ -100,9 +100,13 @@ class Changes:
 
     @property
     def pairs(self) -> set[tuple[str, str]]:
-        """Pairs of neighbouring words of the new text at its edits; "" is before and behind it."""
+        """Pairs of neighbouring words of the new text at its edits; "" is before and behind it.
+
+        Two of these tell that it is cut, which may be at its end.
+        """
         words = ((edit.before, *edit.new, edit.after) for edit in self.all)
-        return {pair for around in words for pair in pairwise(around)}
+        cut = {("", "")} if self.is_cut else set()
+        return {pair for around in words for pair in pairwise(around)} | cut
 
     def replaces(self, new: str, old: str) -> bool:
         """Whether what differs in two short values begins at one place of both texts."""

@@ -109,12 +109,12 @@ def judge(
     if covering:
         return verdict("copy")
     last, of_site = _elsewhere(row, copies, seen)
-    if same := equal_to(row, of_site, compared, rule):
-        # Its URL may be different at each visit, beside a URL that stays.
-        equal = (one for one in of_site if equal_to(row, [one], compared, rule))
+    # Its URL may be different at each visit, beside a URL that stays.
+    equal = [one for one in of_site if equal_to(row, [one], compared, rule)]
+    if equal:
         # Its page may have had other items, or none, and it another identity there.
-        status: Status = "moved" if former_url(row, same) else "unchanged"
-        return verdict(status, replaces=[same, *equal])
+        status: Status = "moved" if former_url(row, equal[0]) else "unchanged"
+        return verdict(status, replaces=equal)
     if of_site:
         return verdict("changed", replaces=of_site, stores=True)
     if last and rule.known == "drop":
