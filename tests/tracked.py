@@ -12,7 +12,7 @@ def tracked(
 ) -> Page:
     """A page whose callback has yielded one item, or several."""
     page = Page("n", lambda: response, key, download, items=1 if is_alone else 2)
-    page.is_only.give(is_alone)
+    page.is_only.resolve(is_alone)
     return page
 
 

@@ -224,7 +224,7 @@ class Deduplicator:
             drop = await self._check(tracked)
         verdict, tracked.is_left_out = tracked.verdict, drop is not None
         is_copy = drop is not None and verdict is not None and verdict.kind != "same"
-        tracked.page.is_copy.give(is_copy)
+        tracked.page.is_copy.resolve(is_copy)
         if drop is not None:
             raise drop
         item = tracked.take()

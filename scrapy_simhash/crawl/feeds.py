@@ -12,7 +12,7 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot
 from scrapy.utils.asyncio import run_in_thread
 
-from scrapy_simhash.crawl.answer import Answer
+from scrapy_simhash.crawl.future import Future
 from scrapy_simhash.crawl.scrapy_internals import closed_feed, feeds_written
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.durable import sync_file, sync_folders
@@ -42,7 +42,7 @@ class FeedCheck:
     _first_missing: str = ""
     _folders: set[Path] = field(default_factory=set)
     _sync_error: OSError | None = None
-    _closed: Answer[None] = field(default_factory=Answer)
+    _closed: Future[None] = field(default_factory=Future)
 
     def spider_opened(self) -> None:
         """Handle the signal: before any item."""
@@ -120,7 +120,7 @@ class FeedCheck:
 
     def exporter_closed(self) -> None:
         """Handle the signal feed_exporter_closed: no more feeds will be stored."""
-        self._closed.give(None)
+        self._closed.resolve(None)
 
     async def problem(self, timeout: float) -> str | None:
         """Why the feeds may not have stored everything they wrote; None if they have.

@@ -18,7 +18,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 from sqlalchemy import func, select
 from sqlalchemy.exc import DataError, IntegrityError
 
-from scrapy_simhash.crawl.answer import Answer
+from scrapy_simhash.crawl.future import Future
 from scrapy_simhash.crawl.settings import DAY, Settings
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import Liveness, lock
@@ -148,7 +148,7 @@ class Job:
     method: Literal["claims", "confirm", "release", "left_out", "call"]
     namespace: str
     argument: Any
-    answer: Answer[Any] | None = field(default_factory=Answer)
+    answer: Future[Any] | None = field(default_factory=Future)
 
     @property
     def is_outcome(self) -> bool:
@@ -235,7 +235,7 @@ class DatabaseThread:
     def _take(self) -> Iterator[list[Job]]:
         """The jobs that wait, in batches of one namespace, each for one transaction; calls last."""
         jobs = [self._jobs.popleft() for _ in range(len(self._jobs))]
-        jobs = [job for job in jobs if job.answer is None or not job.answer.is_over]
+        jobs = [job for job in jobs if job.answer is None or not job.answer.done]
         jobs.sort(key=_kind)
         for _, alike in groupby(jobs, _kind):
             while batch := list(islice(alike, BATCH)):

@@ -20,8 +20,8 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from scrapy_simhash.crawl.answer import Answer
 from scrapy_simhash.crawl.checks import COMPARE, Compare, one_of, optional
+from scrapy_simhash.crawl.future import Future
 from scrapy_simhash.crawl.scrapy_internals import callback_name, release_tree
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.pages import StoredPage
@@ -75,9 +75,9 @@ class Page:
     #: Turns of the event loop since its last output.
     idle: int = 0
     #: Whether its first item is the only one, as soon as that is known; False if nobody knows.
-    is_only: Answer[bool] = field(default_factory=Answer)
+    is_only: Future[bool] = field(default_factory=Future)
     #: Whether its first item was dropped as a copy, as soon as that is known.
-    is_copy: Answer[bool] = field(default_factory=Answer)
+    is_copy: Future[bool] = field(default_factory=Future)
 
     @property
     def response(self) -> Response | None:
@@ -92,7 +92,7 @@ class Page:
     @property
     def has_one_item(self) -> bool:
         """Whether its callback has yielded one item, and will yield no other."""
-        return self.items == 1 and self.is_only.given is True
+        return self.items == 1 and bool(self.is_only.result)
 
     @property
     def may_have_more(self) -> bool:
@@ -124,7 +124,7 @@ class TrackedItem:
     #: Whether it is dropped by the verdict.
     is_left_out: bool = False
     #: Whether the item is stored, for in-flight duplicates that wait.
-    outcome: Answer[bool] = field(default_factory=Answer)
+    outcome: Future[bool] = field(default_factory=Future)
     _copy: Any = None
 
     def keep(self, item: Any) -> None:
@@ -198,7 +198,7 @@ class Tracker:
         page = Page(namespace, source, key, random_number(), compare, is_left_alone)
         self._pages[number] = page
         if self._waiting and self.callback_name(page) in self._waiting:
-            page.is_only.give(False)
+            page.is_only.resolve(False)
         return page
 
     async def follow(self, page: Page, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -215,19 +215,19 @@ class Tracker:
                     if page.items == 2:
                         both = (stands_for_page(one, page.url) for one in (first, output))
                         page.has_own_item = [*both] == [True, False]
-                        page.is_only.give(False)
+                        page.is_only.resolve(False)
                     first = output
                 yield output
         finally:
-            page.is_only.give(page.items == 1)
+            page.is_only.resolve(page.items == 1)
             if not page.has_one_item and (page.compare or self.settings.compare) != "page":
                 release_tree(page.response)
 
     def _note_wait(self, page: Page) -> None:
         """Note for the whole crawl that nobody knows whether the first item is the only one."""
-        if page.items != 1 or page.is_only.is_over:
+        if page.items != 1 or page.is_only.done:
             return
-        page.is_only.give(False)
+        page.is_only.resolve(False)
         if (name := self.callback_name(page)) not in self._waiting:
             self._waiting.add(name)
             logger.info(
@@ -239,7 +239,7 @@ class Tracker:
 
     async def until_counted(self, page: Page) -> None:
         """Wait until it is known whether a page has one item, as long as its callback runs on."""
-        while page.items == 1 and not page.is_only.is_over:
+        while page.items == 1 and not page.is_only.done:
             page.idle += 1
             if page.idle > _IDLE_TURNS:
                 self._note_wait(page)
@@ -273,7 +273,7 @@ class Tracker:
     def current(self) -> TrackedItem:
         """What the pipelines of this task are about."""
         tracked = _current.get()
-        if tracked is None or tracked.outcome.is_over:
+        if tracked is None or tracked.outcome.done:
             # Another Scrapy, or whoever calls the pipelines without it.
             tracked = TrackedItem(Page(self._namespace()))
             _current.set(tracked)
@@ -287,11 +287,11 @@ class Tracker:
         self._finish(_current.get(), stored=is_stored)
 
     def _finish(self, tracked: TrackedItem | None, *, stored: bool) -> None:
-        if tracked is not None and not tracked.outcome.is_over:
+        if tracked is not None and not tracked.outcome.done:
             self.settle(tracked, stored)
-            tracked.outcome.give(stored)
+            tracked.outcome.resolve(stored)
             # Unless it has been checked: an earlier pipeline may have dropped it.
-            tracked.page.is_copy.give(False)
+            tracked.page.is_copy.resolve(False)
 
     def _namespace(self) -> str:
         return self.settings.namespace_of(self.crawler.spider)

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from scrapy.utils.asyncio import call_later
 
-from scrapy_simhash.crawl.answer import Answer
+from scrapy_simhash.crawl.future import Future
 from scrapy_simhash.crawl.thread import CrawlDatabase, DatabaseThread, Job
 from scrapy_simhash.db.lock import Liveness
 from scrapy_simhash.exceptions import IndexUnavailable
@@ -40,7 +40,7 @@ class Worker:
         self.thread = DatabaseThread(connect, self._answered)
         self._timeout = timeout
         #: The answers that callers wait for, and since when there is such an answer.
-        self._asked = set[Answer[Any]]()
+        self._asked = set[Future[Any]]()
         self._since = float("-inf")
         #: When the database was last found to hang.
         self._hung = float("-inf")
@@ -134,7 +134,7 @@ class Worker:
         return await self._answer(Job("call", "", work), most)
 
     async def _answer(self, job: Job, most: float | None = None) -> Any:
-        answer = cast("Answer[Any]", job.answer)
+        answer = cast("Future[Any]", job.answer)
         if not self._asked:
             self._since = time.monotonic()
         self._asked.add(answer)
@@ -145,14 +145,13 @@ class Worker:
             return await answer.wait(most)
         finally:
             self._asked.discard(answer)
-            # Nobody waits for it any more.
-            answer.is_over = True
+            answer.cancel()
 
     def _answered(self, jobs: Sequence[Job], answers: Sequence[Any]) -> None:
         """Pass the answers on; a claim that nobody waits for any more is released."""
         for job, answer in zip(jobs, answers, strict=True):
-            if job.answer is not None and not job.answer.is_over:
-                job.answer.give(answer)
+            if job.answer is not None and not job.answer.done:
+                job.answer.resolve(answer)
             elif job.method == "claims" and isinstance(answer, Verdict):
                 self.release(job.namespace, answer)
 
@@ -173,7 +172,7 @@ class Worker:
             return
         self._hung = now
         for answer in [*self._asked]:
-            answer.give(IndexUnavailable(f"no answer within {self._timeout:g} s"))
+            answer.resolve(IndexUnavailable(f"no answer within {self._timeout:g} s"))
 
 
 def _again(error: IndexUnavailable) -> IndexUnavailable:

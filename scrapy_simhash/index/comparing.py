@@ -313,11 +313,11 @@ def matches_of(
 ) -> list[Match]:
     """A document's matches with the nearest of what it is compared with."""
     rows, found = candidates.rows, dict[int, tuple[ClaimRow, int]]()
-    for number, known in candidates.compared[row.id].items():
+    for number, computed in candidates.compared[row.id].items():
         if number in rows:
             # A document that is claimed may have the claim of an earlier visit.
             claim = rows[rows[number].id]
-            distance = fingerprint_distance(row, claim) if known is None else known
+            distance = fingerprint_distance(row, claim) if computed is None else computed
             found.setdefault(claim.id, (claim, distance))
     if not found:
         return []
