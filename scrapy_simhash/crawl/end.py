@@ -126,8 +126,8 @@ class CrawlEnd:
         )
         if (repeated := stats.get("duplicates/same_site")) > max(_REPEATED, checked / 2):
             logger.info(
-                "Items that repeat others of their site: %d. What their URLs have in common, if "
-                "anything, and rules against it: %s",
+                "Items that repeat others of their site: %d. To see which parts of their URLs "
+                "cause this: %s",
                 repeated,
                 self._command("patterns"),
             )

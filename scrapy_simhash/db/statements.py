@@ -96,10 +96,11 @@ def insert_rows(
             some = rows[start : start + at_once]
             values = f"{head} {', '.join([row] * len(some))}"
             statements.append((values, tuple(chain.from_iterable(some))))
-    parameters = tuple(chain.from_iterable(some for _, some in statements))
-    if driver != "pysqlite" and len(statements) > 1 and len(parameters) <= _MOST_PARAMETERS[driver]:
+    count = sum(len(some) for _, some in statements)
+    if driver != "pysqlite" and len(statements) > 1 and count <= _MOST_PARAMETERS[driver]:
         *others, last = (statement for statement, _ in statements)
         parts = ", ".join(f"part_{number} AS ({one})" for number, one in enumerate(others))
+        parameters = tuple(chain.from_iterable(some for _, some in statements))
         statements = [(f"WITH {parts} {last}", parameters)]
     for statement, some in statements:
         connection.exec_driver_sql(statement, some)

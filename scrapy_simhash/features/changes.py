@@ -102,7 +102,7 @@ class Changes:
     def pairs(self) -> set[tuple[str, str]]:
         """Pairs of neighbouring words of the new text at its edits; "" is before and behind it.
 
-        Two of these tell that it is cut, which may be at its end.
+        A pair of these tells that the old text is longer: its end may be cut.
         """
         words = ((edit.before, *edit.new, edit.after) for edit in self.all)
         cut = {("", "")} if self.is_cut else set()
