@@ -22,7 +22,7 @@ NAMES = {
     Evidence.STATE: "state",
     Evidence.REST: "the item's text beside its page's",
     Evidence.NUMBERS: "number in the text",
-    Evidence.PASSAGE: "replaced passage",
+    Evidence.PASSAGE: "passage",
     Evidence.NAMES: "name replaced throughout",
 }
 WORDS = {

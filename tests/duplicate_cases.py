@@ -137,6 +137,9 @@ ON_ONE_SITE = {
         page(TEXT, tiles("two"), heading="Shop"),
         read=titled,
     ),
+    "A page of a manual in a later version, with a note of twenty words more": one_site(
+        {"text": LONG_TEXT}, {"text": LONG_TEXT + paragraphs(sentences("a note", 20))}
+    ),
     "The same page under a session id": one_site(STORY, STORY, to=f"{ONE}/first?sid=4f2a"),
     "The same page under a session id, the item only a URL and a title": both(
         page(TEXT), page(TEXT), to=f"{ONE}/first?sid=4f2a", read=titled

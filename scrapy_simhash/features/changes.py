@@ -116,8 +116,14 @@ class Changes:
 
     def replaces_passage(self) -> bool:
         """Whether a passage stands in place of a different passage, between the same words."""
-        least = min(PASSAGE, max(SHORT_PASSAGE, self.length * SHARE))
-        return any(_has_words(edit.new, least) and _has_words(edit.old, least) for edit in self.all)
+        return any(self._is_passage(edit.new) and self._is_passage(edit.old) for edit in self.all)
+
+    def adds_passage(self) -> bool:
+        """Whether a passage stands where the old text has no words."""
+        return any(self._is_passage(edit.new) and not edit.old for edit in self.all)
+
+    def _is_passage(self, words: Sequence[str]) -> bool:
+        return _has_words(words, min(PASSAGE, max(SHORT_PASSAGE, self.length * SHARE)))
 
     def renames(self) -> bool:
         """Whether a name was replaced by the same name at three places or more.

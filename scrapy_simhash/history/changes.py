@@ -36,7 +36,7 @@ def read_changes(
     """What happened, the oldest first; each content of an item comes once.
 
     An item at a new URL is a copy if its former URL has shown the same visit what it did before,
-    and new if that has shown anything else. A new item is left out if a known item has
+    and new if that has shown anything else, or if the item has a passage more. A new item is left out if a known item has
     changed to the same content. One that is similar to an item that went at the same visit has its
     URL and the values that differ.
     """
@@ -142,7 +142,8 @@ def _known(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> set[tuple[int, 
 def _statuses(row: Row[Any], former: Sequence[Row[Any]]) -> Iterator[str]:
     """What has happened to an item, given what its former URL has shown in the visit."""
     if row.source not in (0, row.identity) and former:
-        if any(_shows_still(one, row) for one in former):
+        is_apart = row.status == "changed" and row.similar_claim is not None
+        if not is_apart and any(_shows_still(one, row) for one in former):
             return
         yield "new" if row.status == "changed" else row.status
     else:

@@ -18,7 +18,15 @@ from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.rule import Compared, Rule, are_equal
 from scrapy_simhash.index.seen import NO_VISITS, Seen
-from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Match, Sighting, Verdict, came_of
+from scrapy_simhash.index.verdict import (
+    ADDED_PASSAGE,
+    ClaimRow,
+    FactsMode,
+    Match,
+    Sighting,
+    Verdict,
+    came_of,
+)
 from scrapy_simhash.index.visits import (
     in_common,
     is_by_hand,
@@ -282,6 +290,8 @@ def _relations(
     relations = relations_of(facts, stored, same_site=here or is_strict)
     if row.identity == other.identity:
         relations = {Relation.VERSION, *relations & {Relation.ONE_TITLE}}
+    if not (row.url and other.url):
+        relations.add(Relation.NO_URL)
     # Items of one list, and answers to forms, share a URL and are different items.
     are_alone = row.alone and other.alone and row.url not in ("", other.url)
     if are_alone and (view := view_of(row.url, other.url)):
@@ -327,9 +337,12 @@ def _weighed(changes: Changes | None, relations: frozenset[Relation]) -> str | N
         or (numbers > Weight.REPLACED and changes.has_numbers)
     ):
         return NUMBERS_OF_TEXT
-    if weight(Evidence.PASSAGE, relations) and changes.replaces_passage():
+    passage = weight(Evidence.PASSAGE, relations)
+    if passage and changes.replaces_passage():
         return "(passage)"
-    return "(names)" if weight(Evidence.NAMES, relations) and changes.renames() else None
+    if weight(Evidence.NAMES, relations) and changes.renames():
+        return "(names)"
+    return ADDED_PASSAGE if passage == Weight.ALWAYS and changes.adds_passage() else None
 
 
 def sharing_sites(row: ClaimRow, facts: Facts | None, similar: Sequence[Match]) -> frozenset[str]:

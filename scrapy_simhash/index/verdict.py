@@ -27,6 +27,8 @@ FactsMode = Literal["always", "auto", "never"]
 
 #: The name of a text among the fields that changed.
 OF_TEXT = "(text)"
+#: What keeps an item apart that has a passage more; at a new URL it may be a revision.
+ADDED_PASSAGE = "(added passage)"
 #: What keeps a claim beside the one it was a copy of: it was restored.
 BY_HAND = "(restored)"
 
@@ -208,7 +210,8 @@ class Verdict:
             it equals; otherwise None.
         reason: why it was skipped; in a crawl it is then compared with its own past only.
         differs: why a unique document is not a duplicate of `match`: the name of a field, or
-            "(numbers)", "(passage)" or "(names)" in the text, "(address)", "(rest of the page)".
+            "(numbers)", "(passage)", "(names)" or "(added passage)" in the text, "(address)",
+            "(rest of the page)".
         status: what it is, compared with earlier visits: "new"; "changed"; "moved", unchanged at
             another URL of its site; "unchanged"; or "copy" of another item. None if nothing was
             compared.

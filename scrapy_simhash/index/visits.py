@@ -19,7 +19,7 @@ the item                                                               is       
 5. is covered by a claim that another identity was last shown:
    a) of its site, and equal to it: at another URL                     moved      no
       at the same URL                                                  unchanged  no
-   b) of its site                                                      changed    yes
+   b) of its site, also if it has a passage more                       changed    yes
    c) of another site                                                  new, copy  no
 6. is anything else                                                    new        yes
 =====================================================================  =========  =============
@@ -52,6 +52,7 @@ from scrapy_simhash.db.values import ComparedBy, storable
 from scrapy_simhash.index.rule import Compared, Rule, tells_change
 from scrapy_simhash.index.seen import Seen, unmet
 from scrapy_simhash.index.verdict import (
+    ADDED_PASSAGE,
     BY_HAND,
     ClaimRow,
     Kind,
@@ -115,8 +116,9 @@ def judge(
         # Its page may have had other items, or none, and it another identity there.
         status: Status = "moved" if former_url(row, equal[0]) else "unchanged"
         return verdict(status, replaces=equal)
-    if of_site:
-        return verdict("changed", replaces=of_site, stores=True)
+    shorter, replaced = (None, of_site) if of_site else _shorter(row, similar, seen)
+    if replaced:
+        return verdict("changed", replaces=replaced, stores=True, match=shorter)
     if last and rule.known == "drop":
         return verdict("copy", match=compared[last[0].claim])
     nearest = _nearest(row, similar, seen, rule)
@@ -185,8 +187,10 @@ def _verdict(
         own = row._replace(origin=origin, came_of=packed_numbers(known) if known else None)
         if status == "unchanged" and before is not None:
             own = _as_before(own, before, then)
-        elif status == "new" and match is not None and match.differs:
-            own = own._replace(differs=storable(match.differs, 255), similar_claim=match.row.id)
+        elif match is not None and match.differs:
+            # If the former URL is met yet, `changes` tells a new item.
+            differs = storable(match.differs, 255) if status == "new" else None
+            own = own._replace(differs=differs, similar_claim=match.row.id)
         nearest = match if status == "new" else then
         return Verdict(
             "same" if is_known or stays else "unique",
@@ -285,6 +289,18 @@ def _elsewhere(
     found = [one for match in copies for one in seen.elsewhere(match.row.id, row.identity)]
     found.sort(key=lambda one: (one.status != "copy", one.visit, one.id), reverse=True)
     return found, [one for one in found if may_be_one_site(row.url, one.url)]
+
+
+def _shorter(
+    row: ClaimRow, similar: Sequence[Match], seen: Seen
+) -> tuple[Match | None, list[Sighting]]:
+    """What is not met and lacks but a passage of a document, and where it was last on its site."""
+    for match in similar:
+        if match.differs == ADDED_PASSAGE and not seen.meeting(match.row):
+            _, of_site = _elsewhere(row, [match], seen)
+            if of_site:
+                return match, of_site
+    return None, []
 
 
 def _by_likeness(

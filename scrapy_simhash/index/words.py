@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from scrapy_simhash.db.values import SAME, ComparedBy
-from scrapy_simhash.index.verdict import BY_HAND, OF_TEXT
+from scrapy_simhash.index.verdict import ADDED_PASSAGE, BY_HAND, OF_TEXT
 from scrapy_simhash.item.facts import PAGE, ROW
 from scrapy_simhash.visible import plural, shortened
 
@@ -43,6 +43,7 @@ _SKIPPED = {
 
 # What keeps items apart beside fields: its name in lists, and a sentence.
 _PARTS = {
+    ADDED_PASSAGE: ("added passage", "a passage of the text is not in the other text"),
     "(address)": ("URL or key in the list", "one page lists them under different URLs or keys"),
     "(names)": ("names in the text", "a name in the text was replaced throughout"),
     "(not compared)": ("texts not compared", "the texts were not compared"),

@@ -84,6 +84,7 @@ class Relation(Enum):
     ONE_TITLE = "one title"
     VIEW = "other view"
     TRANSLATED = "translated view"
+    NO_URL = "no URL"
 
 
 class _Cells(NamedTuple):
@@ -97,6 +98,7 @@ class _Cells(NamedTuple):
     one_title: Weight | None = None
     view: Weight | None = Weight.BOTH
     translated: Weight | None = Weight.NEVER
+    no_url: Weight | None = None
 
 
 _0, _REFERENCE, _REPLACED, _BOTH, _NONE_EQUAL, _ALL = Weight
@@ -120,7 +122,8 @@ TABLE: Mapping[Evidence, _Cells] = {
     Evidence.REST: _SAME._replace(version=_BOTH),
     # A print view may have a date more.
     Evidence.NUMBERS: _PLACE._replace(other_site=_REFERENCE, view=_REPLACED, translated=None),
-    Evidence.PASSAGE: _PLACE,
+    # Elsewhere, later and in a corpus of texts, a passage that is added is an edit.
+    Evidence.PASSAGE: _PLACE._replace(other_site=_BOTH, version=_BOTH, no_url=_BOTH),
     Evidence.NAMES: _PLACE,
 }
 

@@ -43,8 +43,9 @@ def visit(
     index = Index(db, run=run, rule=Rule(known=known))
     for name, page in pages.items():
         text, values = page if isinstance(page, tuple) else (page, {})
-        seed, _, is_edited = str(text).partition(", ")
-        text = changed(prose(seed, 200), 1 if is_edited else 0)
+        seed, _, how = str(text).partition(", ")
+        text = changed(prose(seed, 200), 1 if how == "edited" else 0)
+        text += f" {prose('more', 15)}" if how == "longer" else ""
         store(index, text, f"http://a.test/{name}", values)
     run.close(settled=True, reason="finished", complete=True)
     find_missing(
@@ -110,18 +111,25 @@ def test_by_default_it_is_the_last_visit_of_each_spider(db) -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "former", "found"),
+    ("order", "revision", "former", "found"),
     [
-        ("old last", 1, []),
-        ("old last", "else", ["changed old", "new now"]),
-        ("old first", "else", ["changed old", "new now"]),
-        ("old first", None, ["changed now old"]),
+        ("old last", "edited", 1, []),
+        ("old last", "longer", 1, ["new now"]),
+        ("old first", "longer", 1, ["new now"]),
+        ("old first", "longer", None, ["changed now old"]),
+        ("old last", "edited", "else", ["changed old", "new now"]),
+        ("old first", "edited", "else", ["changed old", "new now"]),
+        ("old first", "edited", None, ["changed now old"]),
     ],
 )
-def test_what_is_at_a_new_url_is_known_when_the_former_one_is_met(db, order, former, found) -> None:
-    """A copy if that shows what it did, new if that shows something else."""
-    visit(db, {"old": 1})
-    now, pages = {"now": "1, edited"}, {} if former is None else {"old": former}
+def test_what_is_at_a_new_url_is_known_when_the_former_one_is_met(
+    db, order, revision, former, found
+) -> None:
+    """A copy if that shows what it did, new if that shows something else or lacks a passage."""
+    values = {"lot": "A"}
+    visit(db, {"old": (1, values)})
+    now = {"now": (f"1, {revision}", values)}
+    pages = {} if former is None else {"old": (former, values)}
     pages = now | pages if order == "old last" else pages | now
     assert sorted(words(visit(db, pages))) == found
 
@@ -168,6 +176,14 @@ def test_an_item_that_is_posted_again_names_its_former_url_and_what_differs(db, 
     assert new.formerly == new.as_json()["formerly"] == "http://a.test/1"
     assert new.fields == {"price": ("100 EUR", "90 EUR")}
     assert (missing.status, missing.url, missing.formerly) == ("missing", "http://a.test/1", None)
+
+
+@pytest.mark.parametrize("known", ["pass", "drop"])
+def test_the_former_item_is_shown_as_it_was_last(db, known) -> None:
+    for euros in (100, 100, 90, 90):
+        visit(db, {"1": (1, {"price": f"{euros} EUR"}), "2": 2}, known=known)
+    new, _ = told(visit(db, {"3": (1, {"price": "80 EUR"}), "2": 2}, known=known))
+    assert (new.formerly, new.fields) == ("http://a.test/1", {"price": ("90 EUR", "80 EUR")})
 
 
 @pytest.mark.parametrize("known", ["pass", "drop"])

@@ -40,7 +40,9 @@ def decided(texts: Sequence[str], urls: Sequence[str]) -> tuple[str, str | None]
     ("old", "new", "here", "there"),
     [
         (PLAIN, REPLACED, "(passage)", "(passage)"),
-        (PLAIN, spliced(100, 0, *OWN), None, None),
+        (PLAIN, spliced(100, 0, *OWN), "(added passage)", None),
+        (PLAIN, spliced(600, 0, *OWN), "(added passage)", None),
+        (PLAIN, spliced(100, 0, *OWN[:11]), None, None),
         (PLAIN, spliced(100, 16), None, None),
         (named("acorn"), named("birch"), "(names)", "(names)"),
         # What tells only the state of a page is no difference.

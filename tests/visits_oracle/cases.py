@@ -174,6 +174,31 @@ c T', b U
     unchanged c b
     told
 
+# A page moves and has a passage more
+a T, b U
+c T+, b U
+    changed c from:a, unchanged b
+    told changed c<a
+    missing 0
+c T+, b U
+    unchanged c b
+    told
+
+# A page with a passage more comes up before its page
+a T
+c T+, a T
+    pass: changed c from:a, unchanged/left a
+    drop: changed c from:a, unchanged a
+    told new c
+    missing 0
+
+# A page with a passage more comes up behind its page
+a T
+a T, c T+
+    unchanged a, new c
+    told new c
+    missing 0
+
 # A revised copy comes up beside its page
 a T
 c T', a T

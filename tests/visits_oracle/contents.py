@@ -81,6 +81,13 @@ def likeness(one: Content, other: Content) -> tuple[bool, bool, int]:
 
 def covers(stored: Item, item: Item) -> bool:
     """Whether an item adds nothing to one that is stored."""
+    is_of_site = stored.site == item.site and stored.identity != item.identity
+    adds = _sentences(stored.content) < _sentences(item.content)
+    return not (is_of_site and adds) and resembles(stored, item)
+
+
+def resembles(stored: Item, item: Item) -> bool:
+    """Whether an item adds no more than a sentence to one that is stored."""
     if stored.listing and stored.listing == item.listing and stored.identity != item.identity:
         return False
     one, other = stored.content, item.content
@@ -125,6 +132,10 @@ def text_of(content: Content, site: str = "") -> str:
 
 def _facts(content: Content, but: set[str]) -> set[tuple[str, str]]:
     return {(name, value) for name, value in content.facts if name not in but}
+
+
+def _sentences(content: Content) -> int:
+    return _parts(content.text)[2]
 
 
 def _plain(text: str) -> str:

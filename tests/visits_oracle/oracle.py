@@ -10,9 +10,9 @@ This is the definition; an index that gives the same answers may look things up 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from visits_oracle.contents import covers, equal, likeness, same, tells_change
+from visits_oracle.contents import covers, equal, likeness, resembles, same, tells_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -82,10 +82,17 @@ class Sighting:
     source: Sighting | None
     released: bool = False
 
+    @property
+    def _here(self) -> dict[str, Any]:
+        return {"identity": self.item.identity, "listing": self.item.listing}
+
     def covers(self, item: Item) -> bool:
         """Whether its content covers an item; the entries of one list are never copies."""
-        here = {"identity": self.item.identity, "listing": self.item.listing}
-        return covers(self.content.item._replace(**here), item)
+        return covers(self.content.item._replace(**self._here), item)
+
+    def resembles(self, item: Item) -> bool:
+        """Whether an item is covered, but for a sentence more."""
+        return resembles(self.content.item._replace(**self._here), item)
 
     def equals(self, item: Item) -> bool:
         """Whether it has shown what an item shows."""
@@ -182,7 +189,12 @@ class Oracle:
 
     def _last(self, run: Run, item: Item) -> list[Sighting]:
         """Where what covers an item was last met: not as a copy, if possible, and the latest."""
-        found = [one for one in self.others(run, item.identity) if one.covers(item)]
+        met = [one.content for one in self.met(run)]
+        found = [
+            one
+            for one in self.others(run, item.identity)
+            if one.covers(item) or (one.resembles(item) and one.content not in met)
+        ]
         found.sort(key=self.sightings.index, reverse=True)
         return sorted(found, key=lambda one: one.told.status == "copy")
 
@@ -241,6 +253,7 @@ class Oracle:
         """Rows 5 and 6: what is unknown, and like nothing that is met."""
         others = self._last(run, item)
         of_site = [one for one in others if one.item.site == item.site]
+        of_site = [one for one in of_site if one.covers(item)] or of_site
         if alike := [one for one in of_site if one.equals(item)]:
             has_moved = alike[0].item.address != item.address and item.identity[:5] != "item:"
             status = "moved" if has_moved else "unchanged"

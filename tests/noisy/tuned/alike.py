@@ -160,6 +160,24 @@ def manuals(random: Random, count: int) -> Iterator[Page]:
             texts = [rewritten(words, text, 0.22) for text in texts]
 
 
+def extended(random: Random, count: int) -> Iterator[Page]:
+    """Pages of a manual whose next version has a sentence more."""
+    words = Words(random)
+    for number in range(count // 2):
+        title, texts = words.title(2, 5), words.paragraphs(400, 700)
+        for version in ("1.8", "1.9"):
+            html = f"""<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title} - Thistle manual</title></head><body><nav><a href="/">Thistle</a> <select><option>{version}</option></select></nav>
+<main role="main"><h1>{title}</h1><div itemprop="articleBody">{paras(texts)}</div></main><footer>Made with MkDocs</footer></body></html>"""
+            yield Page(
+                f"https://thistle.example/{version}/{slug(title)}/",
+                html.encode(),
+                f"{number} {version}",
+                MANUAL,
+            )
+            place = random.randrange(len(texts))
+            texts[place] += " " + " ".join(words.sentence() for _ in range(2))
+
+
 LEGAL = {
     "title": ".case-name::text",
     "body": ".opinion",
@@ -211,5 +229,6 @@ KINDS = (
     Kind("Cards of two lists", cards_of_two_lists),
     Kind("Pages of a register (all different)", list_pages),
     Kind("Manual in two releases (all different)", manuals),
+    Kind("Manual, a passage added (all different)", extended),
     Kind("Permits in the same words (all different)", licences),
 )
