@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -182,21 +182,14 @@ def _is_one(namespace: NamespaceRow) -> list[ColumnElement[bool]]:
     return [row.namespace == namespace.id, row.action.in_(("drop", SAME, RESTORED))]
 
 
-class Drops(NamedTuple):
-    """The numbers of items to restore, the oldest first, and how many are not among them.
-
-    These were restored since they were dropped last, or are older drops of the same items.
-    """
-
-    numbers: Sequence[int]
-    restored: int
-    older: int
-
-
 def choose_drops(
     namespace: NamespaceRow, selection: Selection = EVERYTHING, *, orphans: bool = False
-) -> Drops:
-    """The dropped items of a selection, or only orphans."""
+) -> tuple[list[int], Counter[str]]:
+    """The numbers of the dropped items of a selection, or only of orphans, the oldest first.
+
+    Also how many are not among them: those that were restored since they were dropped last, and
+    older drops of the same items.
+    """
     row, was_restored = sql.drops, sql.drops.action == RESTORED
     has_item = or_(row.item.is_not(None), was_restored).label("has_item")
     columns = row.id, row.identity, row.run, row.action, row.key, url_of(schema.sightings), has_item
@@ -216,7 +209,8 @@ def choose_drops(
     last = [one for one, rank in found if rank == newest[one.identity]]
     restored = sum(one.action == RESTORED for one, _ in found)
     numbers = [one.id for one in last if one.action != RESTORED]
-    return Drops(numbers, restored, len(found) - restored - len(numbers))
+    older = len(found) - restored - len(numbers)
+    return numbers, Counter({"restored before": restored, "older drops of these items": older})
 
 
 def count_unlisted(namespace: NamespaceRow, selection: Selection) -> int:
@@ -230,7 +224,7 @@ def count_unlisted(namespace: NamespaceRow, selection: Selection) -> int:
 
 def read_items(
     namespace: NamespaceRow, numbers: Sequence[int]
-) -> Iterator[tuple[int, Record, bytes | None, str | None]]:
+) -> Iterator[tuple[Record, bytes | None, str]]:
     """The dropped items of these numbers, in their order: packed if it is kept, and its type."""
     query = (
         _select_dropped.add_columns(sql.drops.item, sql.drops.item_type)
@@ -243,4 +237,4 @@ def read_items(
             if row.action == RESTORED:
                 # It stands for itself now.
                 record = record._replace(original_page=None, original_key=None)
-            yield row.id, record, row.item, row.item_type
+            yield record, row.item, row.item_type or ""
