@@ -23,7 +23,7 @@ from scrapy.settings import Settings as ScrapySettings
 from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.misc import load_object
 
-from scrapy_simhash.cli.arguments import add_output, positive
+from scrapy_simhash.cli.arguments import add_output, as_setting, positive
 from scrapy_simhash.cli.main import name_and_value
 from scrapy_simhash.cli.output import by_original, open_console, print_groups
 from scrapy_simhash.cli.project import CommandError, Project
@@ -40,6 +40,9 @@ from scrapy_simhash.visible import plural, visible
 
 # The order of the pipeline, as the add-on sets it.
 _ORDER = 100
+
+# The pages of a trial crawl.
+_PAGES = 300
 
 # The most reasons with an example.
 _EXAMPLES = 15
@@ -69,10 +72,9 @@ def add_try(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--pages",
-        type=positive,
-        default=300,
         metavar="N",
-        help="stop after about N pages; requests in progress are completed (default: 300)",
+        help=f"stop after about N pages; requests in progress are completed (default: {_PAGES})",
+        **as_setting("CLOSESPIDER_PAGECOUNT", positive),
     )
     add_output(parser, "write the report to FILE (default: simhash-try-SPIDER.html)")
 
@@ -80,7 +82,7 @@ def add_try(parser: ArgumentParser) -> None:
 def run_try(project: Project, options: Options) -> None:
     """Crawl some pages, and show what would be dropped."""
     with TemporaryDirectory(prefix="simhash-try-") as folder:
-        crawler = _crawl(_trial_settings(project.scrapy, folder, options.pages), options)
+        crawler = _crawl(_trial_settings(project.scrapy, folder), options)
         trial = Project(crawler.settings, Options())
         spider = crawler.spidercls.name
         path = options.output or Path(f"simhash-try-{quote(str(spider), safe='')}.html")
@@ -95,7 +97,7 @@ def run_try(project: Project, options: Options) -> None:
     console.print(f"Report: {path.absolute()}")
 
 
-def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> ScrapySettings:
+def _trial_settings(settings: ScrapySettings, folder: str) -> ScrapySettings:
     """The settings of a crawl that stores nothing."""
     trial = settings.copy()
     trial.setdefault_in_component_priority_dict("ADDONS", Addon, 500)
@@ -108,15 +110,14 @@ def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> Scrapy
         "SIMHASH_QUARANTINE": 1 << 30,
         "SIMHASH_RESET": False,
         "SIMHASH_REPORT": None,
-        "CLOSESPIDER_PAGECOUNT": pages,
         "ITEM_PIPELINES": {TrialPipeline: 0, SimhashPipeline: _ORDER},
         "FEEDS": {},
         "JOBDIR": None,
     }
     # The log file of the project's crawls must not be overwritten.
-    quiet = {"LOG_LEVEL": "WARNING", "LOG_FILE": None}
+    usual = {"LOG_LEVEL": "WARNING", "LOG_FILE": None, "CLOSESPIDER_PAGECOUNT": _PAGES}
     given = SETTINGS_PRIORITIES["cmdline"]
-    own |= {name: value for name, value in quiet.items() if trial.getpriority(name) != given}
+    own |= {name: value for name, value in usual.items() if trial.getpriority(name) != given}
     # A higher priority than that of the spider's custom settings.
     trial.setdict(own, priority="cmdline")
     return trial
