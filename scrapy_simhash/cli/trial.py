@@ -10,14 +10,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import wrap
-from time import monotonic
 from typing import Any, ClassVar, Self
 from urllib.parse import quote
 
 from rich.console import Console
-from scrapy import signals
+from scrapy import Spider
 from scrapy.cmdline import execute
 from scrapy.crawler import Crawler
+from scrapy.extensions.logstats import LogStats
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.settings import Settings as ScrapySettings
 from scrapy.spiderloader import get_spider_loader
@@ -46,9 +46,6 @@ _PAGES = 300
 
 # The most reasons with an example.
 _EXAMPLES = 15
-
-# Seconds between lines of progress.
-_INTERVAL = 5.0
 
 # The exit code of Scrapy's commands where they are used wrongly.
 _USAGE = 2
@@ -113,6 +110,7 @@ def _trial_settings(settings: ScrapySettings, folder: str) -> ScrapySettings:
         "ITEM_PIPELINES": {TrialPipeline: 0, SimhashPipeline: _ORDER},
         "FEEDS": {},
         "JOBDIR": None,
+        "LOGSTATS_INTERVAL": 5,
     }
     # The log file of the project's crawls must not be overwritten.
     usual = {"LOG_LEVEL": "WARNING", "LOG_FILE": None, "CLOSESPIDER_PAGECOUNT": _PAGES}
@@ -123,8 +121,8 @@ def _trial_settings(settings: ScrapySettings, folder: str) -> ScrapySettings:
     return trial
 
 
-class TrialPipeline:
-    """Keeps the crawler, and prints a line about the crawl now and then."""
+class TrialPipeline(LogStats):
+    """Keeps the crawler, and prints a line about the crawl every LOGSTATS_INTERVAL."""
 
     crawler: ClassVar[Crawler | None] = None
 
@@ -132,19 +130,11 @@ class TrialPipeline:
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Called by Scrapy."""
         TrialPipeline.crawler = crawler
-        return cls(crawler)
+        return super().from_crawler(crawler)
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._due = 0.0
-        for signal in (signals.response_received, signals.item_scraped):
-            crawler.signals.connect(self._show, signal)
-
-    def _show(self) -> None:
-        crawler = self.crawler
-        if crawler is None or monotonic() < self._due:
-            return
-        self._due = monotonic() + _INTERVAL
-        get, most = _stats(crawler).get, crawler.settings.getint("CLOSESPIDER_PAGECOUNT")
+    def log(self, spider: Spider) -> None:
+        """Called every interval."""
+        get, most = self.stats.get_value, spider.settings.getint("CLOSESPIDER_PAGECOUNT")
         items, copies = get("simhash/checked", 0), get("simhash/duplicates", 0)
         print(
             f"Crawling: {get('response_received_count', 0):,} of about {most:,} "
