@@ -87,37 +87,28 @@ _select_kept = _select(
 ).select_from(sql.claims_with_others)
 
 
-def _of_kind(namespace: NamespaceRow, *, kept: bool) -> tuple[Select[Any], Any]:
-    """A query of decisions, and the column of their numbers."""
-    if kept:
-        is_kept = sql.claims.differs.is_not(None)
-        return _select_kept.where(*sql.claims_of(namespace), is_kept), sql.claims.id
-    return _select_dropped.where(*sql.drops_of(namespace)), sql.drops.id
-
-
-def read_newest(
+def read_decisions(
     namespace: NamespaceRow,
+    selection: Selection = EVERYTHING,
     *conditions: ColumnElement[bool],
     kept: bool = False,
-    limit: int | None = None,
+    newest: int | None = None,
     **numbers: Iterable[int],
-) -> list[Record]:
-    """The newest so many that were dropped, or kept although similar, the oldest first.
+) -> Iterator[Record]:
+    """What was dropped, or kept although it is similar, in its order; or only the newest so many.
 
     The conditions may have lists of numbers as parameters (see `is_in`).
     """
-    query, number = _of_kind(namespace, kept=kept)
-    query = query.where(*conditions).order_by(number.desc()).limit(limit)
-    return [_record(namespace, row) for row in namespace.read(query, **numbers)][::-1]
-
-
-def read_decisions(
-    namespace: NamespaceRow, selection: Selection, *, kept: bool
-) -> Iterator[Record]:
-    """What was dropped, or kept although it is similar, in its order."""
-    query, number = _of_kind(namespace, kept=kept)
-    query = query.where(*selection.conditions(number.table))
-    for row in chain.from_iterable(sql.read_in_pages(namespace, query, number)):
+    number, query = sql.drops.id, _select_dropped.where(*sql.drops_of(namespace))
+    if kept:
+        is_kept = sql.claims.differs.is_not(None)
+        number, query = sql.claims.id, _select_kept.where(*sql.claims_of(namespace), is_kept)
+    query = query.where(*conditions, *selection.conditions(number.table))
+    pages: Iterable[Sequence[Any]] = sql.read_in_pages(namespace, query, number)
+    if newest is not None:
+        last = query.order_by(number.desc()).limit(newest)
+        pages = [namespace.read(last, **numbers)[::-1]]
+    for row in chain.from_iterable(pages):
         record = _record(namespace, row)
         if selection.has(record.url):
             yield record
