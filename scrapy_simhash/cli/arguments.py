@@ -7,10 +7,13 @@ from argparse import ArgumentParser, ArgumentTypeError, _ActionsContainer
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy_simhash.db.values import check_name
 from scrapy_simhash.item.urls import host_of
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
 
 # The largest integer that databases store.
 _MOST = (1 << 63) - 1
@@ -39,7 +42,12 @@ def add_shared(parser: ArgumentParser, *names: str, default: str = "") -> None:
     `Project.selections`.
     """
     if "database" in names:
-        parser.add_argument("--database", metavar="URL", help="instead of SIMHASH_DATABASE_URL")
+        parser.add_argument(
+            "--database",
+            metavar="URL",
+            help="instead of SIMHASH_DATABASE_URL",
+            **as_setting("SIMHASH_DATABASE_URL", checked(_url)),
+        )
         parser.add_argument(
             "--namespace",
             metavar="NAME",
@@ -71,6 +79,11 @@ def add_shared(parser: ArgumentParser, *names: str, default: str = "") -> None:
         parser.add_argument("--site", metavar="HOST", type=_site, help=help_)
 
 
+def as_setting(name: str, check: Callable[[str], Any] = str) -> dict[str, Any]:
+    """What an option takes that stands for a setting, as `-s` with its name does."""
+    return {"dest": "settings", "action": "append", "type": lambda given: (name, check(given))}
+
+
 def add_flag(parser: ArgumentParser, name: str, help_: str) -> None:
     """An option without a value."""
     parser.add_argument(name, action="store_true", help=help_)
@@ -79,6 +92,12 @@ def add_flag(parser: ArgumentParser, name: str, help_: str) -> None:
 def add_output(parser: _ActionsContainer, help_: str) -> None:
     """An option for a file to write."""
     parser.add_argument("-o", "--output", type=output_file, metavar="FILE", help=help_)
+
+
+def _url(given: str) -> URL:
+    from scrapy_simhash.db.engine import check_url  # noqa: PLC0415 - takes long to import
+
+    return check_url(given)
 
 
 def output_file(given: str) -> Path:

@@ -24,11 +24,10 @@ from scrapy_simhash.index.rule import Rule, fingerprint_distance
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match
 from scrapy_simhash.index.words import difference_in_words
 from scrapy_simhash.item.content import read_facts
-from scrapy_simhash.item.urls import same_site
 from scrapy_simhash.item.values import short
 from scrapy_simhash.report.difference import difference
 from scrapy_simhash.simhash.measure import distance, jaccard
-from scrapy_simhash.text.html import parse_html, parse_within_limits
+from scrapy_simhash.text.html import parse_within_limits
 from scrapy_simhash.text.page import containment, read_page
 from scrapy_simhash.text.page_facts import page_facts
 
@@ -50,13 +49,14 @@ def add_compare(parser: ArgumentParser) -> None:
 def run_compare(project: Project, options: Namespace) -> None:
     """Compare two pages or texts."""
     settings, names = project.settings, (options.a, options.b)
-    pages = list(_pages(names))
-    a, b = documents = [_document(page, f"item:{n}", settings) for n, page in enumerate(pages)]
+    a, b = documents = [
+        _document(page, f"item:{n}", settings) for n, page in enumerate(_pages(names))
+    ]
     bits = settings.scheme.bits
     figures = _compared(a, b, settings.rule, bits)
     figures["texts"] = [
-        {"source": name, **_of_page(page, document, bits)}
-        for name, page, document in zip(names, pages, documents, strict=True)
+        {"source": name, **_of_page(document, bits)}
+        for name, document in zip(names, documents, strict=True)
     ]
     text, changes = difference(*(None if one is None else one.text for one in documents))
     if options.json:
@@ -87,6 +87,7 @@ def _pages(names: Sequence[str]) -> Iterator[bytes | str]:
 
 def _document(page: bytes | str, key: str, settings: Settings) -> Document | None:
     """The document of a page or a text; None if its text is too short or too long."""
+    own: dict[str, Any] = {}
     if isinstance(page, str):
         text, facts, page_sketch = page, None, None  # the text alone is compared
     else:
@@ -95,28 +96,25 @@ def _document(page: bytes | str, key: str, settings: Settings) -> Document | Non
         says = read_page(root, settings.extractor, most=settings.max_text)
         if says is None or not says.is_representative:
             return None
-        text, page_sketch = says.text, says.page_sketch
-        facts = read_facts(page_facts(root), page_url="", **NO_CRAWL)
+        text, page_sketch, own = says.text, says.page_sketch, page_facts(root)
+        facts = read_facts(own, page_url="", **NO_CRAWL)
     if not text.strip() or len(text) > settings.max_text:
         return None
     sketch = settings.scheme.sketch(text)
     if sketch.fingerprint is None or sketch.size < settings.min_features:
         return None
-    return Document(sketch, key, "", alone=False, text=text, facts=facts, page_sketch=page_sketch)
+    more: dict[str, Any] = {"facts": facts, "values": own, "page_sketch": page_sketch}
+    return Document(sketch, key, alone=False, text=text, **more)
 
 
-def _of_page(page: bytes | str, document: Document | None, bits: int) -> dict[str, Any]:
-    facts = None
-    if document is not None and isinstance(page, bytes):
-        root = parse_html(page)
-        facts = None if root is None else page_facts(root)
-    if document is None or document.sketch.fingerprint is None:
-        return {"characters": None, "features": None, "fingerprint": None, "facts": facts}
+def _of_page(document: Document | None, bits: int) -> dict[str, Any]:
+    if document is None:
+        return dict.fromkeys(("characters", "features", "fingerprint", "facts"))
     return {
         "characters": len(document.text or ""),
         "features": document.sketch.size,
-        "fingerprint": f"{document.sketch.fingerprint:0{-(-bits // 4)}x}",
-        "facts": facts,
+        "fingerprint": f"{document.sketch.fingerprint or 0:0{-(-bits // 4)}x}",
+        "facts": None if document.facts is None else document.values,
     }
 
 
@@ -129,7 +127,7 @@ def _compared(a: Document | None, b: Document | None, rule: Rule, bits: int) -> 
     figures["distance"] = distance(a.sketch.fingerprint or 0, b.sketch.fingerprint or 0)
     if a.sketch.shingles is not None and b.sketch.shingles is not None:
         figures["similarity"] = jaccard(a.sketch.shingles, b.sketch.shingles)
-    if a.page_sketch is not None and b.page_sketch is not None and same_site(a.url, b.url):
+    if a.page_sketch is not None and b.page_sketch is not None:
         figures["page_sketch"] = containment(a.page_sketch, b.page_sketch)
     return figures | {"verdict": _verdict(rule, (a, b), figures["similarity"], -(-bits // 8))}
 

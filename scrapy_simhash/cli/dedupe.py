@@ -274,11 +274,10 @@ def _shown() -> Iterator[Callable[[str, int], None]]:
     if not sys.stderr.isatty():
         yield lambda phase, done: None
         return
-    from scrapy_simhash.cli.output import progress_bar  # noqa: PLC0415 - takes long to import
+    from scrapy_simhash.cli.output import working  # noqa: PLC0415 - takes long to import
 
-    with progress_bar() as progress:
-        task = progress.add_task("Reading", total=None)
-        yield lambda phase, done: progress.update(task, description=f"{phase} ({done:,})")
+    with working("Reading") as show:
+        yield lambda phase, done: show(f"{phase} ({done:,})")
 
 
 def _check_files(sources: Sequence[Source], reference: Sequence[Source], targets: Targets) -> None:

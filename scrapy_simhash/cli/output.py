@@ -8,7 +8,7 @@ import sys
 from argparse import Namespace
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import groupby, islice
 from math import floor
 from operator import attrgetter
@@ -17,12 +17,10 @@ from typing import Any, BinaryIO
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
 from scrapy_simhash.cli.printing import in_values, print_lines
-from scrapy_simhash.cli.project import CommandError
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.history.record import Record
 from scrapy_simhash.index.verdict import OF_TEXT
@@ -76,23 +74,14 @@ def open_console() -> Console:
     )
 
 
-def progress_bar(*, is_shown: bool = True) -> Progress:
-    """A progress bar on standard error, shown only on a terminal."""
-    is_unseen = not (is_shown and sys.stderr.isatty())
-    return Progress(
-        # Before rich 14.3 even a disabled bar prints an empty line at its end.
-        console=Console(stderr=True, markup=False, emoji=False, highlight=False, quiet=is_unseen),
-        transient=True,
-        disable=is_unseen,
-    )
-
-
 @contextmanager
-def working(what: str, *, is_shown: bool = True) -> Iterator[None]:
-    """Show on a terminal that something takes a while."""
-    with progress_bar(is_shown=is_shown) as progress:
-        progress.add_task(what, total=None)
-        yield
+def working(what: str) -> Iterator[Callable[[str], None]]:
+    """Show on a terminal that something takes a while; gives what shows how far it has come."""
+    console = Console(
+        stderr=True, markup=False, emoji=False, highlight=False, quiet=not sys.stderr.isatty()
+    )
+    with console.status(what) as status:
+        yield status.update
 
 
 def print_table(
@@ -117,17 +106,9 @@ def print_facts(facts: Mapping[str, object], title: str | None = None) -> None:
     print_table(("", ""), [row for row in facts.items() if row[1] is not None], title)
 
 
-@contextmanager
-def lines_to(path: Path | None) -> Iterator[BinaryIO]:
+def lines_to(path: Path | None) -> AbstractContextManager[BinaryIO]:
     """A new file, or standard output. No file is overwritten: it may hold the only copy."""
-    if path is None:
-        yield sys.stdout.buffer
-        return
-    try:
-        with new_file(path) as stream:
-            yield stream
-    except FileExistsError as error:
-        raise CommandError(f"{path} exists; remove it, or choose another name") from error
+    return nullcontext(sys.stdout.buffer) if path is None else new_file(path)
 
 
 def write_lines(

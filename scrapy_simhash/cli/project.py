@@ -13,10 +13,6 @@ from scrapy_simhash.visible import plural
 
 # Databases take long to import, and some commands need none.
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sqlalchemy.engine import URL
-
     from scrapy_simhash.db.transactions import Database
     from scrapy_simhash.history.sql import NamespaceRow, Selection
 
@@ -31,7 +27,6 @@ class Project:
     def __init__(self, settings: Any, options: Namespace) -> None:
         self.scrapy = settings
         self.settings = Settings.read(settings)
-        self._url: str | None = getattr(options, "database", None)
         self._name: str | None = getattr(options, "namespace", None)
 
     @property
@@ -40,41 +35,16 @@ class Project:
         given = self.settings.namespace
         return self._name or (None if "{spider}" in given else given)
 
-    @property
-    def database_url(self) -> URL:
-        """The database of the command line, of the settings, or the project's own file."""
-        if self._url is None:
-            return self.settings.locate_database()
-        from scrapy_simhash.db.engine import check_url  # noqa: PLC0415
-
-        try:
-            return check_url(self._url)
-        except ValueError as error:
-            raise CommandError(str(error)) from error
-
-    @property
-    def pages(self) -> Path:
-        """The file of SIMHASH_REVISIT, which may not exist."""
-        return self.settings.locate_pages(self.database_url)
-
     @contextmanager
     def database(self) -> Iterator[Database]:
         """The database, which must exist."""
         from scrapy_simhash.db.engine import sqlite_file  # noqa: PLC0415
-        from scrapy_simhash.db.transactions import Database  # noqa: PLC0415
 
-        url = self.database_url
-        if (path := sqlite_file(url)) is not None and not path.exists():
-            hint = "; crawl first, or use --database" if self._url is None else ""
-            raise CommandError(f"there is no database {path}{hint}")
+        path = sqlite_file(self.settings.locate_database())
+        if path is not None and not path.exists():
+            raise CommandError(f"there is no database {path}; crawl first, or use --database")
         try:
-            opened = Database(
-                url,
-                options=self.settings.engine_options,
-                timeout=self.settings.timeout,
-                secret=self.settings.secret,
-                makes_tables=False,
-            )
+            opened = self.settings.open_database(makes_tables=False)
         except ValueError as error:
             raise CommandError(str(error)) from error
         with closing(opened) as database:

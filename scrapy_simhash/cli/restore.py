@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Any
 
 from itemadapter import ItemAdapter
 from scrapy import Spider, signals
@@ -16,7 +16,7 @@ from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.misc import load_object
 
 from scrapy_simhash.cli.arguments import add_flag, add_output, add_shared, item_id
-from scrapy_simhash.cli.output import lines_to, progress_bar
+from scrapy_simhash.cli.output import lines_to, working
 from scrapy_simhash.cli.printing import json_line, without_secrets
 from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.crawl.components import SimhashPipeline
@@ -33,16 +33,8 @@ from scrapy_simhash.visible import plural
 
 # The numbers of dropped items, by their namespaces.
 _Chosen = Sequence[tuple[NamespaceRow, Sequence[int]]]
-
-
-class Restored(NamedTuple):
-    """A dropped item: its fields, the path of its class, and where it is kept."""
-
-    namespace: NamespaceRow
-    number: int
-    record: Record
-    fields: dict[str, Any]
-    kind: str
+# Dropped items: the record of each, its fields, and the path of its class.
+_Found = Iterable[tuple[Record, dict[str, Any], str]]
 
 
 def add_restore(parser: ArgumentParser) -> None:
@@ -84,17 +76,16 @@ def run_restore(project: Project, options: Namespace) -> None:
             if options.orphans:
                 # The copies of what a dead crawl had claimed are orphans from then on.
                 Recovery(namespace.database).finish()
-            drops = choose_drops(namespace, selection, orphans=options.orphans)
-            chosen.append((namespace, drops.numbers))
+            numbers, others = choose_drops(namespace, selection, orphans=options.orphans)
+            chosen.append((namespace, numbers))
             if not options.orphans:
-                rest["restored before"] += drops.restored
-                rest["older drops of these items"] += drops.older
+                rest += others
                 rest["stored by an earlier crawl"] += count_unlisted(namespace, selection)
         _restore(project, chosen, options, rest)
 
 
 def _check_ids(chosen: _Chosen, options: Namespace) -> None:
-    known = {drop.id for one, numbers in chosen for _, drop, *_ in read_items(one, numbers)}
+    known = {drop.id for one, numbers in chosen for drop, *_ in read_items(one, numbers)}
     ids = ("-".join(map(str, one)) for one in options.id)
     if unknown := ", ".join(one for one in ids if one not in known):
         raise CommandError(
@@ -115,7 +106,7 @@ def _restore(project: Project, chosen: _Chosen, options: Namespace, rest: Counte
     for namespace, _ in chosen:
         scheme = keyed(project.settings.scheme, namespace.database.secret)
         is_own = scheme.id == namespace.scheme
-        numbers = [number for place, number in stored if place == namespace.id]
+        numbers = [number for place, number in map(item_id, stored) if place == namespace.id]
         store_restored(
             *(namespace.database, namespace.id, numbers),
             bits=namespace.bits,
@@ -124,10 +115,10 @@ def _restore(project: Project, chosen: _Chosen, options: Namespace, rest: Counte
     _print(counts, rest)
 
 
-def _items(chosen: _Chosen, counts: Counter[str]) -> Iterator[Restored]:
+def _items(chosen: _Chosen, counts: Counter[str]) -> _Found:
     """The items that are kept; others are counted."""
     for namespace, numbers in chosen:
-        for number, record, item, kind in read_items(namespace, numbers):
+        for record, item, kind in read_items(namespace, numbers):
             if item is None:
                 counts["gone"] += 1
                 continue
@@ -137,21 +128,19 @@ def _items(chosen: _Chosen, counts: Counter[str]) -> Iterator[Restored]:
                 counts["damaged"] += 1
                 continue
             counts["found"] += 1
-            counts["incomplete"] += str(kind).endswith("(incomplete)")
-            yield Restored(namespace, number, record, fields, str(kind))
+            counts["incomplete"] += kind.endswith("(incomplete)")
+            yield record, fields, kind
 
 
-def _write(found: Iterable[Restored], options: Namespace) -> list[tuple[int, int]]:
-    """Write items as JSON Lines; returns the numbers of their namespaces and their own."""
+def _write(found: _Found, options: Namespace) -> list[str]:
+    """Write items as JSON Lines; returns their ids."""
     written = []
-    with lines_to(options.output) as stream, progress_bar() as progress:
-        task = progress.add_task("Restoring", total=None)
-        for one in found:
+    with lines_to(options.output) as stream, working("Restoring"):
+        for record, fields, _ in found:
             # What was dropped is returned as it was.
-            told = without_secrets(one.record.as_json()) if options.with_original else {}
-            stream.write(json_line({**told, "item": one.fields} if told else one.fields))
-            written.append((one.namespace.id, one.number))
-            progress.advance(task)
+            told = without_secrets(record.as_json()) if options.with_original else {}
+            stream.write(json_line({**told, "item": fields} if told else fields))
+            written.append(str(record.id))
         stream.flush()
     return written
 
@@ -172,22 +161,19 @@ def _print(counts: Counter[str], rest: Counter[str]) -> None:
         raise CommandError(f"{shown['damaged']} can't be read: the database is damaged")
 
 
-def resend(settings: Settings, name: str, found: Iterable[Restored]) -> list[tuple[int, int]]:
-    """Let a spider yield items, in place of a crawl.
-
-    Returns the numbers of the namespaces of those that were stored, and their own.
-    """
+def resend(settings: Settings, name: str, found: _Found) -> list[str]:
+    """Let a spider yield items, in place of a crawl; returns the ids of those that were stored."""
     try:
         spidercls: Any = get_spider_loader(settings).load(name)
     except KeyError as error:
         raise CommandError(f"there is no spider {name!r}") from error
-    sent, refused = list[tuple[int, int, Any]](), set[int]()
+    sent, refused = list[tuple[str, Any]](), set[int]()
 
     class Resending(spidercls):  # type: ignore[misc]
         async def start(self) -> AsyncIterator[Any]:
-            for one in found:
-                item = _item(one)
-                sent.append((one.namespace.id, one.number, item))
+            for record, fields, kind in found:
+                item = _item(fields, kind)
+                sent.append((str(record.id), item))
                 yield item
 
     own = settings.copy()
@@ -208,7 +194,7 @@ def resend(settings: Settings, name: str, found: Iterable[Restored]) -> list[tup
     is_lost = any(str(key).startswith("feedexport/failed_count") for key in stats)
     if process.bootstrap_failed or is_lost or stats.get("finish_reason") != "finished":
         raise CommandError("the items were not stored; see the log above")
-    return [(place, number) for place, number, item in sent if id(item) not in refused]
+    return [number for number, item in sent if id(item) not in refused]
 
 
 def _check_stores(crawler: Crawler) -> None:
@@ -225,13 +211,13 @@ def _check_stores(crawler: Crawler) -> None:
         raise CommandError("nothing would store the items: the spider has no pipeline and no feed")
 
 
-def _item(restored: Restored) -> Any:
+def _item(fields: dict[str, Any], kind: str) -> Any:
     """An item of its own class, if the project has loaded that; else a dict."""
-    module, _, name = restored.kind.rpartition(".")
+    module, _, name = kind.rpartition(".")
     cls = getattr(sys.modules.get(module), name, None)
     if not isinstance(cls, type) or not ItemAdapter.is_item_class(cls):
-        return restored.fields
+        return fields
     try:
-        return cls(**restored.fields)
+        return cls(**fields)
     except (KeyError, TypeError):  # its fields are others now
-        return restored.fields
+        return fields

@@ -10,20 +10,20 @@ from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import wrap
-from time import monotonic
 from typing import Any, ClassVar, Self
 from urllib.parse import quote
 
 from rich.console import Console
-from scrapy import signals
+from scrapy import Spider
 from scrapy.cmdline import execute
 from scrapy.crawler import Crawler
+from scrapy.extensions.logstats import LogStats
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.settings import Settings as ScrapySettings
 from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.misc import load_object
 
-from scrapy_simhash.cli.arguments import add_output, positive
+from scrapy_simhash.cli.arguments import add_output, as_setting, positive
 from scrapy_simhash.cli.main import name_and_value
 from scrapy_simhash.cli.output import by_original, open_console, print_groups
 from scrapy_simhash.cli.project import CommandError, Project
@@ -41,11 +41,11 @@ from scrapy_simhash.visible import plural, visible
 # The order of the pipeline, as the add-on sets it.
 _ORDER = 100
 
+# The pages of a trial crawl.
+_PAGES = 300
+
 # The most reasons with an example.
 _EXAMPLES = 15
-
-# Seconds between lines of progress.
-_INTERVAL = 5.0
 
 # The exit code of Scrapy's commands where they are used wrongly.
 _USAGE = 2
@@ -69,10 +69,9 @@ def add_try(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--pages",
-        type=positive,
-        default=300,
         metavar="N",
-        help="stop after about N pages; requests in progress are completed (default: 300)",
+        help=f"stop after about N pages; requests in progress are completed (default: {_PAGES})",
+        **as_setting("CLOSESPIDER_PAGECOUNT", positive),
     )
     add_output(parser, "write the report to FILE (default: simhash-try-SPIDER.html)")
 
@@ -80,7 +79,7 @@ def add_try(parser: ArgumentParser) -> None:
 def run_try(project: Project, options: Options) -> None:
     """Crawl some pages, and show what would be dropped."""
     with TemporaryDirectory(prefix="simhash-try-") as folder:
-        crawler = _crawl(_trial_settings(project.scrapy, folder, options.pages), options)
+        crawler = _crawl(_trial_settings(project.scrapy, folder), options)
         trial = Project(crawler.settings, Options())
         spider = crawler.spidercls.name
         path = options.output or Path(f"simhash-try-{quote(str(spider), safe='')}.html")
@@ -95,7 +94,7 @@ def run_try(project: Project, options: Options) -> None:
     console.print(f"Report: {path.absolute()}")
 
 
-def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> ScrapySettings:
+def _trial_settings(settings: ScrapySettings, folder: str) -> ScrapySettings:
     """The settings of a crawl that stores nothing."""
     trial = settings.copy()
     trial.setdefault_in_component_priority_dict("ADDONS", Addon, 500)
@@ -108,22 +107,22 @@ def _trial_settings(settings: ScrapySettings, folder: str, pages: int) -> Scrapy
         "SIMHASH_QUARANTINE": 1 << 30,
         "SIMHASH_RESET": False,
         "SIMHASH_REPORT": None,
-        "CLOSESPIDER_PAGECOUNT": pages,
         "ITEM_PIPELINES": {TrialPipeline: 0, SimhashPipeline: _ORDER},
         "FEEDS": {},
         "JOBDIR": None,
+        "LOGSTATS_INTERVAL": 5,
     }
     # The log file of the project's crawls must not be overwritten.
-    quiet = {"LOG_LEVEL": "WARNING", "LOG_FILE": None}
+    usual = {"LOG_LEVEL": "WARNING", "LOG_FILE": None, "CLOSESPIDER_PAGECOUNT": _PAGES}
     given = SETTINGS_PRIORITIES["cmdline"]
-    own |= {name: value for name, value in quiet.items() if trial.getpriority(name) != given}
+    own |= {name: value for name, value in usual.items() if trial.getpriority(name) != given}
     # A higher priority than that of the spider's custom settings.
     trial.setdict(own, priority="cmdline")
     return trial
 
 
-class TrialPipeline:
-    """Keeps the crawler, and prints a line about the crawl now and then."""
+class TrialPipeline(LogStats):
+    """Keeps the crawler, and prints a line about the crawl every LOGSTATS_INTERVAL."""
 
     crawler: ClassVar[Crawler | None] = None
 
@@ -131,19 +130,11 @@ class TrialPipeline:
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Called by Scrapy."""
         TrialPipeline.crawler = crawler
-        return cls(crawler)
+        return super().from_crawler(crawler)
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._due = 0.0
-        for signal in (signals.response_received, signals.item_scraped):
-            crawler.signals.connect(self._show, signal)
-
-    def _show(self) -> None:
-        crawler = self.crawler
-        if crawler is None or monotonic() < self._due:
-            return
-        self._due = monotonic() + _INTERVAL
-        get, most = _stats(crawler).get, crawler.settings.getint("CLOSESPIDER_PAGECOUNT")
+    def log(self, spider: Spider) -> None:
+        """Called every interval."""
+        get, most = self.stats.get_value, spider.settings.getint("CLOSESPIDER_PAGECOUNT")
         items, copies = get("simhash/checked", 0), get("simhash/duplicates", 0)
         print(
             f"Crawling: {get('response_received_count', 0):,} of about {most:,} "

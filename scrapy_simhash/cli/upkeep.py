@@ -11,7 +11,7 @@ from importlib.metadata import version
 from rich.filesize import decimal
 
 from scrapy_simhash import native
-from scrapy_simhash.cli.arguments import add_flag, add_shared, positive
+from scrapy_simhash.cli.arguments import add_flag, add_shared, as_setting, positive
 from scrapy_simhash.cli.output import print_facts, print_table, working
 from scrapy_simhash.cli.printing import print_json
 from scrapy_simhash.cli.project import CommandError, Project, selected
@@ -61,7 +61,7 @@ def run_stats(project: Project, options: Namespace) -> None:
         namespaces = read_namespaces(database, project.name)
         found = [(one, read_runs(one, selected(one, options))) for one in namespaces]
         shown = str(database)
-        pages = file_size(project.pages)
+        pages = file_size(project.settings.locate_pages())
     if options.json:
         figures = [
             {
@@ -131,15 +131,13 @@ def _ending(run: RunRow) -> str:
 def add_prune(parser: ArgumentParser) -> None:
     """Add the options of ``prune``."""
     add_shared(parser, "database")
-    parser.add_argument(
-        "--older-than", type=positive, metavar="DAYS", help="instead of SIMHASH_EXPIRE"
-    )
+    days = as_setting("SIMHASH_EXPIRE", positive)
+    parser.add_argument("--older-than", metavar="DAYS", help="instead of SIMHASH_EXPIRE", **days)
 
 
-def run_prune(project: Project, options: Namespace) -> None:
+def run_prune(project: Project, _: Namespace) -> None:
     """Delete stored items not seen for a long time."""
-    days = options.older_than or project.settings.expire
-    if days is None:
+    if (days := project.settings.expire) is None:
         raise CommandError("--older-than DAYS or SIMHASH_EXPIRE is needed")
     with project.namespace() as namespace, working("Deleting"):
         index = project.settings.open_index(namespace.database, namespace.name)
@@ -147,7 +145,7 @@ def run_prune(project: Project, options: Namespace) -> None:
         Recovery(namespace.database).finish()
         before = namespace.database.now() - days * DAY
         count, drops = expire(index, before)
-        delete_pages(project.pages, before)
+        delete_pages(project.settings.locate_pages(), before)
         left = len(index)
     print(
         f"{count:,} stored {plural(count, 'item')} and {drops:,} {plural(drops, 'duplicate')} "
@@ -173,9 +171,10 @@ def run_reset(project: Project, options: Namespace) -> None:
         _forget(project, options)
         return
     if options.all:
-        _confirm(options, f"Delete everything in {shown_url(project.database_url)}?")
-        drop_tables(project.database_url, project.settings.engine_options)
-        delete_file(project.pages)
+        url = project.settings.locate_database()
+        _confirm(options, f"Delete everything in {shown_url(url)}?")
+        drop_tables(url, project.settings.engine_options)
+        delete_file(project.settings.locate_pages())
         print("Everything was deleted")
         return
     with project.namespace() as namespace:

@@ -178,7 +178,7 @@ class Revisits:
         self, how: str, request: Request, headers: Headers, body: bytes
     ) -> Response:
         self.stats.count(f"revisit/{how}")
-        self.stats.count("revisit/bytes_not_downloaded", len(body))
+        self.stats.count("revisit/bytes_not_downloaded", by=len(body))
         # Scrapy chooses the class once more when it has decompressed the body, but before that it
         # looks for the encoding of the compressed bytes as if they were a text, which takes long.
         kind = Response

@@ -187,12 +187,12 @@ class Settings:
 
         return URL.create("sqlite", database=str(_default_file(make_folder=make_folder)))
 
-    def locate_pages(self, url: URL | None = None, *, make_folder: bool = False) -> Path:
+    def locate_pages(self, *, make_folder: bool = False) -> Path:
         """The file of SIMHASH_REVISIT: beside the index, or in the data folder of the project."""
         from scrapy_simhash.db.engine import sqlite_file  # noqa: PLC0415
 
-        url = url or self.locate_database(make_folder=make_folder)
-        index = sqlite_file(url) or _default_file(make_folder=make_folder)
+        index = sqlite_file(self.locate_database(make_folder=make_folder))
+        index = index or _default_file(make_folder=make_folder)
         return index.with_name(f"{index.stem}-pages{index.suffix}")
 
     @property
@@ -205,7 +205,9 @@ class Settings:
             return str(path.absolute())
         return shown_url(url)
 
-    def open_database(self, liveness: Liveness | None = None) -> Database:
+    def open_database(
+        self, liveness: Liveness | None = None, *, makes_tables: bool = True
+    ) -> Database:
         """The database of earlier crawls; with `liveness` that of a crawl, in a folder it makes."""
         from scrapy_simhash.db.transactions import Database  # noqa: PLC0415
 
@@ -217,6 +219,7 @@ class Settings:
             timeout=0.8 * self.timeout if is_crawl else self.timeout,
             liveness=liveness,
             secret=self.secret,
+            makes_tables=makes_tables,
         )
 
     def open_index(self, database: Database, namespace: str, run: Run | None = None) -> Index:

@@ -150,7 +150,7 @@ class CrawlStart:
             )
 
     def _refuse(self, reason: str, error: Exception) -> None:
-        self.stats.count_error(error.__cause__ or error)
+        self.stats.count(f"index/errors/{type(error.__cause__ or error).__name__}")
         # An engine that has not started sends no engine_stopped.
         self.crawler.signals.connect(self._close, signals.spider_closed)
         _refuse(self.crawler, reason, error)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast, get_args
@@ -50,6 +50,10 @@ class NearDuplicateItem(DropItem):
         self.match = match
 
 
+# How many items were dropped, as Scrapy counts them.
+_DROPPED = f"item_dropped_reasons_count/{NearDuplicateItem.__name__}"
+
+
 class CrawlStats:
     """The stats of a crawl; in Scrapy's collector their names have the prefix "simhash/"."""
 
@@ -63,17 +67,17 @@ class CrawlStats:
         #: How the items ended, by what they are: see `items_in_words`.
         self.ended: dict[Ending, Counter[str]] = {end: Counter() for end in get_args(Ending)}
 
-    def count(self, name: str, by: int = 1) -> None:
-        """Add to a counter."""
-        self._add((name,), by)
-
-    def count_error(self, error: BaseException) -> None:
-        """Count an error of the database, or in the processing of a page."""
-        self._add((f"index/errors/{type(error).__name__}",))
+    def count(self, *names: str, by: int = 1) -> None:
+        """Add to counters: to all or none, otherwise the sums are wrong."""
+        try:
+            for name in names:
+                self._increase(f"simhash/{self._bounded(name)}", by)
+        except Exception as error:  # noqa: BLE001 - stats collectors are users' code
+            self._log_once(error)
 
     def count_verdict(self, url: str, verdict: Verdict) -> None:
         """Count the verdict on an item or page found at a URL."""
-        self._add(_names(url, verdict))
+        self.count(*_names(url, verdict))
 
     def count_item(self, verdict: Verdict, end: Ending) -> None:
         """Count an item for the sum of the crawl."""
@@ -88,14 +92,14 @@ class CrawlStats:
 
     def count_text(self, features: int) -> None:
         """Count a text by the number of its features, 0 if there is none."""
-        self._add((f"text/{_text_class(features)}",))
+        self.count(f"text/{_text_class(features)}")
 
     def count_outcome(self, verdict: Verdict, *, stored: bool) -> None:
         """Count what became of a claim."""
         if verdict.kind == "unique":
-            self._add((f"claims/{'confirmed' if stored else 'released'}",))
+            self.count(f"claims/{'confirmed' if stored else 'released'}")
         elif stored:
-            self._add(("claims/refreshed",))
+            self.count("claims/refreshed")
 
     @contextmanager
     def spent(self, name: str) -> Iterator[None]:
@@ -108,7 +112,7 @@ class CrawlStats:
         """Set what is known at the end only."""
         values = {
             **{name: round(seconds, 3) for name, seconds in self._spent.items()},
-            "dropped": self.dropped(),
+            "dropped": self._collector.get_value(_DROPPED, 0),
             "claims/open": open_claims,
             "index/seconds": round(thread.seconds, 3),
             "index/size": sum(thread.sizes.values()),
@@ -120,12 +124,6 @@ class CrawlStats:
         """The value of a counter so far."""
         value: int = self._collector.get_value(f"simhash/{name}", 0)
         return value
-
-    def dropped(self) -> int:
-        """How many items were dropped."""
-        reason = f"item_dropped_reasons_count/{NearDuplicateItem.__name__}"
-        items: int = self._collector.get_value(reason, 0)
-        return items
 
     def all(self) -> dict[str, Any]:
         """The stats of this package, under their full names."""
@@ -140,14 +138,6 @@ class CrawlStats:
             for name, value in self._collector.get_stats().items()
             if isinstance(name, str) and name.startswith(prefix)
         }
-
-    def _add(self, names: Iterable[str], by: int = 1) -> None:
-        """Add to counters: to all or none, otherwise the sums are wrong."""
-        try:
-            for name in list(names):
-                self._increase(f"simhash/{self._bounded(name)}", by)
-        except Exception as error:  # noqa: BLE001 - stats collectors are users' code
-            self._log_once(error)
 
     def _bounded(self, name: str) -> str:
         """The name of a counter, or that of all others of its kind."""
@@ -231,7 +221,8 @@ class ErrorPolicy:
         """Count an error, log it if it was not logged yet, and close the crawl if necessary."""
         is_mismatch = isinstance(error, IndexMismatch)
         is_unavailable = isinstance(error, IndexUnavailable)
-        self.stats.count_error((is_unavailable and error.__cause__) or error)
+        cause = (is_unavailable and error.__cause__) or error
+        self.stats.count(f"index/errors/{type(cause).__name__}")
         if not is_mismatch and not is_unavailable:
             # One line for each class.
             if type(error) not in self._logged:

@@ -205,67 +205,65 @@ def _libpq(timeout: float) -> dict[str, Any]:
     }
 
 
-class Connections:
-    """Sets up the connections of an engine; the other arguments are those of the database."""
+def set_up(engine: Engine, name: str, timeout: float, *, makes_tables: bool) -> None:
+    """Set up each connection and transaction of an engine, given the name of its database."""
 
-    def __init__(self, engine: Engine, name: str, timeout: float, makes_tables: bool) -> None:
-        self._engine, self._name, self._timeout = engine, name, timeout
-        self._makes_tables = makes_tables
-        # Before SQLAlchemy's own, which fails in a database without an encoding.
-        event.listen(engine, "connect", self._on_connect, insert=True)
-        event.listen(engine, "begin", self._on_begin)
-
-    def _on_connect(self, connection: Any, _record: object) -> None:
-        driver = self._engine.dialect.driver
-        cursor = connection.cursor()
+    def on_connect(connection: Any, _record: object) -> None:
         if (
-            driver in {"psycopg", "psycopg2"}
+            engine.dialect.driver in {"psycopg", "psycopg2"}
             and connection.info.parameter_status("server_encoding") == "SQL_ASCII"
         ):
             connection.close()
             raise IndexUnusable(
-                f"{self._name}: the database's encoding is SQL_ASCII, and must be UTF8: create "
+                f"{name}: the database's encoding is SQL_ASCII, and must be UTF8: create "
                 "another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
             )
-        for statement in self._settings():
+        cursor = connection.cursor()
+        for statement in _settings(engine.dialect.name, timeout, makes_tables=makes_tables):
             cursor.execute(statement)
         cursor.close()
 
-    def _on_begin(self, connection: Connection) -> None:
+    def on_begin(connection: Connection) -> None:
         if connection.dialect.name == "postgresql":
             # For this transaction only: a pooler's connection serves others, too.
             settings = {
-                "statement_timeout": max(1, int(1000 * self._timeout)),
-                "lock_timeout": max(1, int(1000 * self._timeout / _SLICES)),
+                "statement_timeout": max(1, int(1000 * timeout)),
+                "lock_timeout": max(1, int(1000 * timeout / _SLICES)),
                 # Otherwise the driver escapes the bytes that it sends once more.
                 "standard_conforming_strings": "on",
             }
             made = (f"set_config('{name}', '{value}', true)" for name, value in settings.items())
             connection.exec_driver_sql(f"SELECT {', '.join(made)}")
 
-    def _settings(self) -> list[str]:
-        """The statements to execute on each new connection."""
-        mysql = [
-            f"SET SESSION innodb_lock_wait_timeout = {max(1, int(self._timeout / _SLICES))}",
-            # In local time, the hour at the end of summer time comes twice.
-            "SET time_zone = '+00:00'",
-            # A server's own defaults would cut answers, or end the connection at a commit.
-            "SET SESSION sql_select_limit = DEFAULT, completion_type = 'NO_CHAIN'",
-        ]
-        settings = {
-            "sqlite": [
-                # Stored in the file: set only in those we make.
-                *(["PRAGMA journal_mode=WAL"] if self._makes_tables else []),
-                "PRAGMA synchronous=NORMAL",
-                "PRAGMA cache_size=-4096",
-                "PRAGMA wal_autocheckpoint=16000",
-                "PRAGMA temp_store=MEMORY",
-            ],
-            "mysql": mysql,
-            # Otherwise long IN lists are joined as a table, which is slower than look-ups.
-            "mariadb": [*mysql, "SET SESSION in_predicate_conversion_threshold = 0"],
-        }
-        return settings.get(self._engine.dialect.name, [])
+    # Before SQLAlchemy's own, which fails in a database without an encoding.
+    event.listen(engine, "connect", on_connect, insert=True)
+    event.listen(engine, "begin", on_begin)
+    event.listen(engine, "handle_error", _note_end)
+
+
+def _settings(dialect: str, timeout: float, *, makes_tables: bool) -> list[str]:
+    """The statements to execute on each new connection."""
+    mysql = [
+        f"SET SESSION innodb_lock_wait_timeout = {max(1, int(timeout / _SLICES))}",
+        # In local time, the hour at the end of summer time comes twice.
+        "SET time_zone = '+00:00'",
+        # A server's own defaults would cut answers, or end the connection at a commit.
+        "SET SESSION sql_select_limit = DEFAULT, completion_type = 'NO_CHAIN'",
+    ]
+    settings = {
+        "sqlite": [
+            # Stored in the file: set only in those we make.
+            *(["PRAGMA journal_mode=WAL"] if makes_tables else []),
+            "PRAGMA synchronous=NORMAL",
+            "PRAGMA cache_size=-4096",
+            "PRAGMA wal_autocheckpoint=16000",
+            "PRAGMA temp_store=MEMORY",
+        ],
+        "mysql": mysql,
+        # Otherwise long IN lists are joined as a table, which is slower than look-ups.
+        "mariadb": [*mysql, "SET SESSION in_predicate_conversion_threshold = 0"],
+    }
+    return settings.get(dialect, [])
 
 
 def is_busy(error: BaseException) -> TypeGuard[DBAPIError]:
@@ -273,7 +271,7 @@ def is_busy(error: BaseException) -> TypeGuard[DBAPIError]:
     return isinstance(error, DBAPIError) and not _BUSY.isdisjoint(_codes(error.orig))
 
 
-def note_end(context: ExceptionContext) -> None:
+def _note_end(context: ExceptionContext) -> None:
     """Mark a connection as disconnected as soon as the server announces that it closes it.
 
     The driver may not have noticed yet; SQLAlchemy would then try to roll back and log a failure.

@@ -15,21 +15,20 @@ from functools import partial
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Connection, create_engine, event, func, insert, inspect, select, text
+from sqlalchemy import Connection, create_engine, func, insert, inspect, select, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.engine import (
     CLOCKS,
-    Connections,
     check_url,
     engine_options,
     file_id,
     is_busy,
     is_transient,
     missing_driver,
-    note_end,
+    set_up,
     shown_url,
     sqlite_file,
     unavailable,
@@ -114,8 +113,7 @@ class Database:
         if path is not None:
             # SQLite gives the files it adds beside it the same mode.
             make_private(path)
-        self.connections = Connections(self.engine, str(self), timeout, makes_tables)
-        event.listen(self.engine, "handle_error", note_end)
+        set_up(self.engine, str(self), timeout, makes_tables=makes_tables)
         self.dialect = self.engine.dialect.name
         self._offset = 0.0
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,8 @@ ARRAY = ".json"
 # Characters that are searched for the beginning of the first element.
 _HEAD = 1 << 16
 _ARRAY_OF_OBJECTS = re.compile(r"\s*+\[\s*+[{\]]")
+# A field that is a list of objects.
+_OBJECTS = re.compile(r'"([^"\\]*+)"\s*+:\s*+\[\s*+\{')
 # An object on several lines.
 _LONG_OBJECT = re.compile(r"\s*+\{[ \t\r]*+\n")
 # What stands before an element. A crawl with `-o items.json` appends an array, so two elements may
@@ -56,30 +58,15 @@ def json_file(path: Path, named: str | None = None) -> TextFile:
             return JsonArray(path, named)
         is_long = _LONG_OBJECT.match(head) is not None
         if is_long or (format_of(path) == ARRAY and "\n" not in head.strip()):
-            _check_object(path, head + text.read(MOST_BYTES), is_long=is_long)
+            held = _OBJECTS.search(head + text.read(MOST_BYTES))
+            advice = "jq -c . writes that"
+            if held:
+                query = f"""jq '.. | .["{held[1]}"]? // empty'"""
+                advice = f"its field {held[1]!r} is one, {query} writes it"
+            if held or is_long:
+                what = "allowed are an array of objects, and an object on each line"
+                raise FeedError(f"{path}: a single JSON object; {what}: {advice}")
     return source
-
-
-def _check_object(path: Path, text: str, *, is_long: bool) -> None:
-    try:
-        item = _decode(text.lstrip())[0]
-    except (ValueError, RecursionError):
-        item = None
-    problem = "a single JSON object; allowed are an array of objects, and an object on each line"
-    if name := _field_of_objects({"": item}, levels=3):
-        query = f'.["{name}"]' if name in item else f'.. | .["{name}"]? // empty'
-        raise FeedError(f"{path}: {problem}. Its field {name!r} is one: jq '{query}' writes it")
-    if is_long:
-        raise FeedError(f"{path}: {problem}: jq -c . writes that")
-
-
-def _field_of_objects(item: Mapping[str, Any], levels: int) -> str | None:
-    """The name of a field that is a list of objects, in an object or those in it."""
-    for name, value in item.items():
-        if isinstance(value, list) and value and {*map(type, value)} == {dict}:
-            return name
-    inner = [value for value in item.values() if isinstance(value, dict)] if levels else []
-    return next(filter(None, (_field_of_objects(value, levels - 1) for value in inner)), None)
 
 
 class JsonLines(TextFile):

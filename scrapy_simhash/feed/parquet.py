@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from scrapy_simhash.feed.source import (
-    MOST_BYTES,
     FeedError,
     FeedRecord,
     Output,
@@ -19,7 +18,8 @@ from scrapy_simhash.feed.source import (
 
 PARQUET = ".parquet"
 
-# The most rows that are read or written together.
+# Rows that are read, and written, together.
+_READ = 128
 _ROWS = 1024
 
 
@@ -39,15 +39,10 @@ class ParquetTable(Source):
         return f"Parquet {self._schema()}"
 
     def records(self) -> Generator[FeedRecord]:
-        """Yield the rows; those of 16 MiB, or 1,024 of them, are held."""
+        """Yield the rows, of which few are held: each may be a page."""
         number = 0
         with self._open() as file:
-            groups = map(file.metadata.row_group, range(file.num_row_groups))
-            most = max(
-                (group.total_byte_size // (group.num_rows or 1) for group in groups), default=0
-            )
-            rows = min(_ROWS, MOST_BYTES // (most + 1) + 1)
-            for batch in file.iter_batches(rows, use_threads=False):
+            for batch in file.iter_batches(_READ, use_threads=False):
                 size = batch.nbytes // (len(batch) or 1)
                 for row in batch.to_pylist():
                     number += 1

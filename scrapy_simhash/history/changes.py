@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, and_, literal, or_, select
@@ -26,6 +26,9 @@ from scrapy_simhash.text.packed import unpack_bytes
 _row, _run = schema.sightings.c, schema.runs.c
 _is_dead = is_dead(schema.runs)
 
+# What visits have met, by "at" with its identity or "of" with its claim, and the visit.
+_Met = defaultdict[tuple[str, int | None, int], list[Row[Any]]]
+
 
 def read_changes(
     namespace: NamespaceRow,
@@ -43,17 +46,13 @@ def read_changes(
     told = set[tuple[int, int, str]]()
     query = _query(namespace, selection, statuses).where(*conditions)
     for rows in sql.read_in_pages(namespace, query, _row.id):
-        former, gone = _former(namespace, rows), _gone(namespace, rows)
-        known = _known(namespace, rows)
-        found = []
+        met, found = _met(namespace, rows), []
         for row in rows:
-            for status in _statuses(row, former[row.id]):
+            for status in _statuses(row, met):
                 key = row.identity, row.claim, status
-                is_known = status == "new" and (row.claim, row.visit) in known
-                if status in statuses and key not in told and not is_known:
+                if status in statuses and key not in told:
                     told.add(key)
-                    formerly = gone.get((row.similar_claim, row.visit))
-                    change = _change(namespace, row, status, formerly)
+                    change = _change(namespace, row, status, met)
                     found += [change] * selection.has(change.url)
         yield from _with_values(namespace, found)
 
@@ -77,77 +76,60 @@ def _query(namespace: NamespaceRow, selection: Selection, statuses: Collection[s
     )
 
 
-def _former(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> Mapping[int, list[Row[Any]]]:
-    """What the former URLs of items have shown in the visit, by the numbers of sightings.
+def _met(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> _Met:
+    """What the visits of sightings have met at former URLs, and of the claims that these name."""
+    moved = [row for row in rows if row.source not in (0, row.identity)]
+    new = [row for row in rows if row.status == "new"]
+    columns = "id", "identity", "visit", "claim", "status", "before", "key"
+    content = sql.text_number.label("content")
+    query = select(*(_row[name] for name in columns), url_of(schema.sightings), content).where(
+        *(_row.namespace == namespace.id, is_in(_row.visit, "visits"), _row.status != RELEASED),
+        or_(
+            is_in(_row.identity, "identities"),
+            and_(is_in(_row.claim, "claims"), _row.status.in_(("changed", "unchanged", *ABSENT))),
+        ),
+    )
+    lists = {
+        "visits": {row.visit for row in (*moved, *new)},
+        "identities": {row.source for row in moved},
+        "claims": {row.before for row in moved if row.status == "moved"}
+        | {claim for row in new for claim in (row.claim, row.similar_claim) if claim},
+    }
+    met = _Met(list)
+    for one in namespace.read(query, **lists) if moved or new else ():
+        met["at", one.identity, one.visit].append(one)
+        met["of", one.claim, one.visit].append(one)
+    return met
+
+
+def _former(row: Row[Any], met: _Met) -> Sequence[Row[Any]]:
+    """What the former URLs of an item have shown in the visit.
 
     Of a moved item, all URLs are former ones that go on showing what it was. One that shows the
     same change, as a copy, is left out: then the item has changed.
     """
-    moved = [row for row in rows if row.source and row.source != row.identity]
-    found = defaultdict[int, list[Row[Any]]](list)
-    if not moved:
-        return found
-    content = sql.text_number.label("content")
-    query = select(_row.identity, _row.visit, _row.claim, _row.status, _row.before, content).where(
-        _row.namespace == namespace.id,
-        or_(is_in(_row.identity, "identities"), is_in(_row.claim, "claims")),
-        is_in(_row.visit, "visits"),
-        _row.status.not_in((*ABSENT, RELEASED)),
-    )
-    lists = {
-        "identities": {row.source for row in moved},
-        "claims": {row.before for row in moved if row.status == "moved"},
-        "visits": {row.visit for row in moved},
-    }
-    shown = defaultdict[tuple[str, int, int], list[Row[Any]]](list)
-    for one in namespace.read(query, **lists):
-        shown["at", one.identity, one.visit].append(one)
-        if one.status == "unchanged":
-            shown["of", one.claim, one.visit].append(one)
-    for row in moved:
-        found[row.id] += [
-            one
-            for one in shown["at", row.source, row.visit]
-            if (one.status, one.before) != ("copy", row.before)
-        ]
-        if row.status == "moved":
-            found[row.id] += shown["of", row.before, row.visit]
-    return found
+    if row.source in (0, row.identity):
+        return ()
+    of_claim = met["of", row.before, row.visit] if row.status == "moved" else ()
+    return [
+        one
+        for one in met["at", row.source, row.visit]
+        if one.status not in ABSENT and (one.status, one.before) != ("copy", row.before)
+    ] + [one for one in of_claim if one.status == "unchanged"]
 
 
-def _gone(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> dict[tuple[int | None, int], str]:
-    """The URLs of what went at the visits of new items that are similar, by claim and visit."""
-    similar = {row.similar_claim for row in rows if row.status == "new" and row.similar_claim}
-    if not similar:
-        return {}
-    query = select(_row.claim, _row.visit, _row.key, url_of(schema.sightings)).where(
-        *(_row.namespace == namespace.id, is_in(_row.claim, "claims")),
-        *(is_in(_row.visit, "visits"), _row.status.in_(ABSENT)),
-    )
-    found = namespace.read(query, claims=similar, visits={row.visit for row in rows})
-    return {(row.claim, row.visit): item_url(row.key, row.url) for row in found}
-
-
-def _known(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> set[tuple[int, int]]:
-    """The claims of new items that known items have changed to, each with the visit."""
-    query = select(_row.claim, _row.visit).where(
-        *(_row.namespace == namespace.id, is_in(_row.claim, "claims"), _row.id != _row.claim),
-        *(is_in(_row.visit, "visits"), _row.status == "changed"),
-    )
-    new = [row for row in rows if row.status == "new"]
-    lists = {"claims": {row.claim for row in new}, "visits": {row.visit for row in new}}
-    return {(row.claim, row.visit) for row in namespace.read(query, **lists)} if new else set()
-
-
-def _statuses(row: Row[Any], former: Sequence[Row[Any]]) -> Iterator[str]:
-    """What has happened to an item, given what its former URL has shown in the visit."""
-    if row.source not in (0, row.identity) and former:
-        is_apart = row.status == "changed" and row.similar_claim is not None
-        if not is_apart and any(_shows_still(one, row) for one in former):
-            return
-        yield "new" if row.status == "changed" else row.status
-    else:
-        yield row.status
+def _statuses(row: Row[Any], met: _Met) -> Iterator[str]:
+    """What has happened to an item, given what the visit has met."""
+    status, former = row.status, _former(row, met)
+    is_apart = row.status == "changed" and row.similar_claim is not None
+    if not is_apart and any(_shows_still(one, row) for one in former):
+        return
+    if former and status == "changed":
+        status = "new"
+    of_claim = met["of", row.claim, row.visit]
+    is_known = any(one.status == "changed" and one.id != one.claim for one in of_claim)
+    if status != "new" or not is_known:
+        yield status
     if row.back:
         yield "back"
 
@@ -167,14 +149,16 @@ def _with_values(namespace: NamespaceRow, changes: Sequence[Record]) -> Iterator
         yield one._replace(noted=differing_values(own, then)) if one.formerly else one
 
 
-def _change(namespace: NamespaceRow, row: Row[Any], status: str, formerly: str | None) -> Record:
+def _change(namespace: NamespaceRow, row: Row[Any], status: str, met: _Met) -> Record:
     try:
         fields = json.loads(unpack_bytes(row.fields)) if row.fields is not None else {}
     except ValueError:
         fields = {}
-    is_new = status == "new"
+    is_new, similar = status == "new", met["of", row.similar_claim, row.visit]
+    gone = [item_url(one.key, one.url) for one in similar if one.status in ABSENT]
+    formerly = gone[-1] if is_new and gone else None
     is_left_out = status == "changed" and row.claim != row.id
-    before = row.similar_claim if is_new and formerly else row.before
+    before = row.similar_claim if formerly else row.before
     return Record(
         status=status,
         page=row.place,
@@ -187,6 +171,6 @@ def _change(namespace: NamespaceRow, row: Row[Any], status: str, formerly: str |
         # The similarity of what is left out is that to its original.
         similarity=None if is_new or is_left_out else row.similarity,
         noted={} if is_new else fields,
-        formerly=formerly if is_new else None,
+        formerly=formerly,
         places=(row.claim if row.text_digest is None else row.id, before),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -87,37 +87,28 @@ _select_kept = _select(
 ).select_from(sql.claims_with_others)
 
 
-def _of_kind(namespace: NamespaceRow, *, kept: bool) -> tuple[Select[Any], Any]:
-    """A query of decisions, and the column of their numbers."""
-    if kept:
-        is_kept = sql.claims.differs.is_not(None)
-        return _select_kept.where(*sql.claims_of(namespace), is_kept), sql.claims.id
-    return _select_dropped.where(*sql.drops_of(namespace)), sql.drops.id
-
-
-def read_newest(
+def read_decisions(
     namespace: NamespaceRow,
+    selection: Selection = EVERYTHING,
     *conditions: ColumnElement[bool],
     kept: bool = False,
-    limit: int | None = None,
+    newest: int | None = None,
     **numbers: Iterable[int],
-) -> list[Record]:
-    """The newest so many that were dropped, or kept although similar, the oldest first.
+) -> Iterator[Record]:
+    """What was dropped, or kept although it is similar, in its order; or only the newest so many.
 
     The conditions may have lists of numbers as parameters (see `is_in`).
     """
-    query, number = _of_kind(namespace, kept=kept)
-    query = query.where(*conditions).order_by(number.desc()).limit(limit)
-    return [_record(namespace, row) for row in namespace.read(query, **numbers)][::-1]
-
-
-def read_decisions(
-    namespace: NamespaceRow, selection: Selection, *, kept: bool
-) -> Iterator[Record]:
-    """What was dropped, or kept although it is similar, in its order."""
-    query, number = _of_kind(namespace, kept=kept)
-    query = query.where(*selection.conditions(number.table))
-    for row in chain.from_iterable(sql.read_in_pages(namespace, query, number)):
+    number, query = sql.drops.id, _select_dropped.where(*sql.drops_of(namespace))
+    if kept:
+        is_kept = sql.claims.differs.is_not(None)
+        number, query = sql.claims.id, _select_kept.where(*sql.claims_of(namespace), is_kept)
+    query = query.where(*conditions, *selection.conditions(number.table))
+    pages: Iterable[Sequence[Any]] = sql.read_in_pages(namespace, query, number)
+    if newest is not None:
+        last = query.order_by(number.desc()).limit(newest)
+        pages = [namespace.read(last, **numbers)[::-1]]
+    for row in chain.from_iterable(pages):
         record = _record(namespace, row)
         if selection.has(record.url):
             yield record
@@ -182,21 +173,14 @@ def _is_one(namespace: NamespaceRow) -> list[ColumnElement[bool]]:
     return [row.namespace == namespace.id, row.action.in_(("drop", SAME, RESTORED))]
 
 
-class Drops(NamedTuple):
-    """The numbers of items to restore, the oldest first, and how many are not among them.
-
-    These were restored since they were dropped last, or are older drops of the same items.
-    """
-
-    numbers: Sequence[int]
-    restored: int
-    older: int
-
-
 def choose_drops(
     namespace: NamespaceRow, selection: Selection = EVERYTHING, *, orphans: bool = False
-) -> Drops:
-    """The dropped items of a selection, or only orphans."""
+) -> tuple[list[int], Counter[str]]:
+    """The numbers of the dropped items of a selection, or only of orphans, the oldest first.
+
+    Also how many are not among them: those that were restored since they were dropped last, and
+    older drops of the same items.
+    """
     row, was_restored = sql.drops, sql.drops.action == RESTORED
     has_item = or_(row.item.is_not(None), was_restored).label("has_item")
     columns = row.id, row.identity, row.run, row.action, row.key, url_of(schema.sightings), has_item
@@ -216,7 +200,8 @@ def choose_drops(
     last = [one for one, rank in found if rank == newest[one.identity]]
     restored = sum(one.action == RESTORED for one, _ in found)
     numbers = [one.id for one in last if one.action != RESTORED]
-    return Drops(numbers, restored, len(found) - restored - len(numbers))
+    older = len(found) - restored - len(numbers)
+    return numbers, Counter({"restored before": restored, "older drops of these items": older})
 
 
 def count_unlisted(namespace: NamespaceRow, selection: Selection) -> int:
@@ -230,7 +215,7 @@ def count_unlisted(namespace: NamespaceRow, selection: Selection) -> int:
 
 def read_items(
     namespace: NamespaceRow, numbers: Sequence[int]
-) -> Iterator[tuple[int, Record, bytes | None, str | None]]:
+) -> Iterator[tuple[Record, bytes | None, str]]:
     """The dropped items of these numbers, in their order: packed if it is kept, and its type."""
     query = (
         _select_dropped.add_columns(sql.drops.item, sql.drops.item_type)
@@ -243,4 +228,4 @@ def read_items(
             if row.action == RESTORED:
                 # It stands for itself now.
                 record = record._replace(original_page=None, original_key=None)
-            yield row.id, record, row.item, row.item_type
+            yield record, row.item, row.item_type or ""

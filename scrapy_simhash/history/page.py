@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Row, Table, and_, func, or_, select
@@ -14,7 +15,7 @@ from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.values import SAME, storable
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.changes import read_changes
-from scrapy_simhash.history.decisions import read_contents, read_newest, with_contents
+from scrapy_simhash.history.decisions import read_contents, read_decisions, with_contents
 from scrapy_simhash.history.record import STATUSES, Record
 from scrapy_simhash.history.sql import EVERYTHING, NamespaceRow, Selection
 from scrapy_simhash.index.seen import ABSENT
@@ -101,12 +102,10 @@ def read_page(
     counted = select(func.count()).where(*sql.drops_of(namespace), is_copy, *chosen)
     groups = {claim.origin for claim in claims}
     kept = read_contents(namespace, numbers)
-    of_claims = selection.conditions(schema.claims)
-    decisions = [
-        *read_newest(namespace, is_one, *of_claims, kept=True, limit=_SHOWN, numbers=numbers),
-        *read_newest(namespace, is_own, *chosen, limit=_SHOWN),
-    ]
-    duplicates = read_newest(namespace, is_copy, *chosen, limit=_SHOWN, groups=groups)
+    # Of copies, also those on other sites.
+    read = partial(read_decisions, namespace, selection._replace(site=""), newest=_SHOWN)
+    decisions = [*read(is_one, kept=True, numbers=numbers), *read(is_own)]
+    duplicates = read(is_copy, groups=groups)
     return PageHistory(
         claims,
         {number: content.text for number, content in kept.items()},

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from scrapy_simhash.db import schema
 from scrapy_simhash.history import sql
 from scrapy_simhash.history.advice import SettingAdvice, advise
 from scrapy_simhash.history.changes import read_changes
-from scrapy_simhash.history.decisions import count, read_newest
+from scrapy_simhash.history.decisions import count, read_decisions
 from scrapy_simhash.history.namespaces import RunRow, read_runs
 from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.record import STATUSES, Record
@@ -93,9 +92,7 @@ def read_report(
 ) -> ReportData:
     """Read what a report is about."""
     runs = read_runs(namespace, selection)
-    of_claims = selection.conditions(schema.claims)
-    of_sightings = selection.conditions(schema.sightings)
-    kept = read_newest(namespace, *of_claims, kept=True, limit=_MOST_KEPT)
+    kept = [*read_decisions(namespace, selection, kept=True, newest=_MOST_KEPT)]
     changes = [*islice(read_changes(namespace, selection, STATUSES[1:]), _MOST_CHANGES)]
     # In the first visit of a site all is new.
     counted = {name for row in runs for name in row.stats if "/changes/" in name}
@@ -109,7 +106,7 @@ def read_report(
         selection,
         runs,
         rule,
-        drops=read_newest(namespace, *of_sightings, limit=MOST_ROWS),
+        drops=[*read_decisions(namespace, selection, newest=MOST_ROWS)],
         kept=kept,
         changes=changes,
         counts=count(namespace, sql.drops.action, selection),

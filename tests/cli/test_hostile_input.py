@@ -80,8 +80,8 @@ def test_a_line_that_is_no_item_is_reported_and_the_others_are_kept(
         ("in.json", b'[{"a":' + b"[" * 100_000, "item 1: invalid JSON"),
         ("in.json", b'[{"a": 1}', "item 1: the array is cut off"),
         ("in.json", b'[{"a": 1}] {"b": 2}', "item 2: something stands behind the end"),
-        ("in.json", b'{"items": [{"a": 1}]}', "Its field 'items' is one: jq"),
-        ("in.jsonl", b'{\n "items": [{"a": 1}]\n}', "Its field 'items' is one: jq"),
+        ("in.json", b'{"items": [{"a": 1}]}', "its field 'items' is one, jq"),
+        ("in.jsonl", b'{\n "items": [{"a": 1}]\n}', "its field 'items' is one, jq"),
         ("in.json", b'{\n "a": 1\n}', "a single JSON object"),
         ("in.csv.gz", bomb, "line 1: more than 16 MiB"),
         pytest.param(

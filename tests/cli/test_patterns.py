@@ -84,7 +84,7 @@ def test_for_programs(call, seen, tmp_path):
     assert not any("a|b" in str(rule) for rule in rules)
     code, _, err = call("patterns", "--database", seen, "--rules", path)
     assert code == 2
-    assert f"{path} exists" in err
+    assert f"{path}: exists" in err
 
 
 def test_no_rule_for_a_place_that_another_one_contradicts_whom_rules_do_not_tell_apart(

@@ -24,7 +24,7 @@ def test_restore_gives_items_back(call, database, tmp_path):
     ]
     before = path.read_bytes()
     code, _, err = call("restore", "--database", database, "-o", path)
-    assert (code, f"{path} exists" in err) == (2, True)
+    assert (code, f"{path}: exists" in err) == (2, True)
     assert path.read_bytes() == before
 
 

@@ -13,6 +13,7 @@ import psutil
 import pytest
 from loopback import InPhases, PageSpider, crawl, error_lines, in_batch, path_of, prose
 from scrapy import Request
+from scrapy.statscollectors import StatsCollector
 from scrapy.utils.defer import deferred_f_from_coro_f
 from sqlalchemy import Engine, event
 from stored import rows_of
@@ -313,10 +314,14 @@ async def test_a_crawl_that_is_killed_meanwhile_is_no_obstacle_any_more(
 
 @deferred_f_from_coro_f
 async def test_an_error_in_counting_costs_no_item(settings, site, monkeypatch, caplog):
-    def fail(one, other):
-        raise AttributeError("an error in what tells sites apart")
+    count = StatsCollector.inc_value
 
-    monkeypatch.setattr("scrapy_simhash.crawl.stats.same_site", fail)
+    def fail(collector, name, *given):
+        if name == "simhash/duplicates/same_site":
+            raise ConnectionError("the stats are kept elsewhere")
+        count(collector, name, *given)
+
+    monkeypatch.setattr(StatsCollector, "inc_value", fail)
     settings = settings | {"CONCURRENT_REQUESTS": 1}
     done = await crawl(PageSpider, settings, [f"{site}/0/{copy}" for copy in range(COPIES)])
     assert done.urls == ["/0/0"]
