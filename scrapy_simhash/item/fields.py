@@ -202,7 +202,9 @@ class FieldReader:
         """Add a list to `kept`; return its values but for empty ones and links to pages."""
         name = name_of(path)
         links = links_elsewhere(name, values, self.page_url) - {self.page_names[0]}
-        rest = [value for value in values if value not in links] if links else values
+        rest = values
+        if links:  # "#" may stand there many times
+            rest = [*dict.fromkeys(value for value in values if value not in links)]
         values = self.keep(name, rest) or []
         if not (values or links):
             return []

@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from scrapy_simhash.features.tokens import normal
 from scrapy_simhash.item.languages import UNSPACED, ago, any_of, pattern, phrases
 
@@ -25,6 +23,8 @@ _MEASURED = re.compile(
     r" ?(?:[kmgt]?(?:b|bit)(?:/s|ps)?|[kmg]?w|[kmg]?hz|k?va?|m?ah?|[km]?g|c?l|[ckm]m|°[cf])\b",
     re.IGNORECASE,
 )
+_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+_SOME_ZEROS = re.compile(b"00*+")
 # A whole number that is no part of a date, a time, an amount or a code.
 _NUMBER = re.compile(
     # A set of characters comes first, because that takes a fifth of the time.
@@ -125,7 +125,6 @@ _OF_PAGE = re.compile(r"\bpage(?: was)?$", re.IGNORECASE)
 
 # Every line that `_ONE` changes has one of these.
 _SIGNS_OF_ONE = (" ago", "or eine", "ace un", " y a un", "á um")
-_WITH_ONE = re.compile(rf"^.*(?:{'|'.join(_SIGNS_OF_ONE)}).*", re.IGNORECASE | re.MULTILINE)
 Span = tuple[int, int]
 
 #: Characters of a text that are read for its state.
@@ -150,7 +149,7 @@ def without_state(text: str) -> str:
     """
     after = before = _plain(text[:MAX_TEXT])
     if any(sign in after for sign in _SIGNS_OF_ONE):
-        after = _WITH_ONE.sub(lambda line: _ONE.sub(_without_one, line[0]), after)
+        after = "\n".join([_without_ones(line) for line in after.split("\n")])
     starts = _starts(after)
     for regex, span_of in ((DATE, _changed), (_RATING, _rated), (_NUMBER, _counted)):
         rest = _without(after, starts, regex, span_of)
@@ -170,11 +169,10 @@ def _plain(text: str) -> str:
 
 
 def _starts(text: str) -> list[int]:
-    """Where dates, ratings and numbers may begin; a regular expression takes longer."""
-    characters = np.frombuffer(f" {text}".encode("ascii", "replace"), np.uint8)
-    are_digits = characters - np.uint8(ord("0")) < 10
-    starts: list[int] = np.flatnonzero(are_digits[1:] > are_digits[:-1]).tolist()
-    return starts
+    """Where dates, ratings and numbers may begin: at the first of some digits."""
+    # A single character is found in a tenth of the time.
+    zeros = text.encode("latin-1", "replace").translate(_ZEROS)
+    return [match.start() for match in _SOME_ZEROS.finditer(zeros)]
 
 
 def _without(
@@ -193,6 +191,11 @@ def _without(
             parts += text[done : span[0]], " "
             done = span[1]
     return "".join([*parts, text[done:]]) if done else text
+
+
+def _without_ones(line: str) -> str:
+    low = line.lower()
+    return _ONE.sub(_without_one, line) if any(sign in low for sign in _SIGNS_OF_ONE) else line
 
 
 def _without_one(match: re.Match[str]) -> str:
