@@ -6,6 +6,8 @@ import re
 from decimal import Decimal
 from typing import NamedTuple
 
+from scrapy_simhash.features.tokens import listed
+
 #: ISO 4217 codes in lower case, append-only because their indexes are stored. The first is for
 #: amounts without a currency, or with a sign that several currencies share.
 CURRENCIES = (
@@ -33,7 +35,7 @@ _INDEXES = {code: index for index, code in enumerate(CURRENCIES)}
 _INDEXES.update({sign: _INDEXES[code] for sign, code in _SIGNS.items()})
 # Words follow the number, codes are on either side: "Try 3" and "Euro 2024" are not amounts.
 _CODES = [code for code in (*CURRENCIES[1:], "rmb", "jpy") if code != "try"]
-_NAMES = "euro euros dollar dollars pounds yen yuan rs руб zł kč ft lei tl лв kr".split()
+_NAMES = listed("euro euros dollar dollars pounds yen yuan rs руб zł kč ft lei tl лв kr")
 _KNOWN = {*_CODES, *_NAMES}
 # In most texts neither this nor one of these words is found, in less time.
 _MARKS = re.compile("[$£¥€₠-⃏฿人元円원]")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from scrapy_simhash.features.tokens import normal
 from scrapy_simhash.item.languages import UNSPACED, ago, any_of, pattern, phrases
@@ -38,10 +39,7 @@ _RATING = re.compile(
     rf"(?: ?/ ?| (?:{pattern('of')}) )(?:5|10)(?![\w%/]|[.,][0-9])| ?\([0-9])"
 )
 _RATED = re.compile(rf"(?<!\w)(?:{pattern('rated')}) $", re.IGNORECASE)
-_STARS = re.compile(
-    rf"\D{{0,9}}(?:5|10)(?: ({pattern('stars')})| ?(?:$|[\n|·•]))",
-    re.IGNORECASE,
-)
+_STARS = re.compile(rf"\D{{0,9}}(?:5|10)(?: ({pattern('stars')})| ?(?:$|[\n|·•]))", re.IGNORECASE)
 _RATERS = re.compile(r"[^(\n]{0,20}\(([0-9][0-9.,]*)[ )]")
 #: A day with its year, maybe with a time.
 DATE = re.compile(
@@ -150,11 +148,8 @@ def without_state(text: str) -> str:
     after = before = _plain(text[:MAX_TEXT])
     if any(sign in after for sign in _SIGNS_OF_ONE):
         after = "\n".join([_without_ones(line) for line in after.split("\n")])
-    starts = _starts(after)
     for regex, span_of in ((DATE, _changed), (_RATING, _rated), (_NUMBER, _counted)):
-        rest = _without(after, starts, regex, span_of)
-        if rest is not after:
-            after, starts = rest, _starts(rest)
+        after = _without(after, regex, span_of)
     return text if after == before else after + text[MAX_TEXT:]
 
 
@@ -168,6 +163,7 @@ def _plain(text: str) -> str:
     return normal(text, "NFKC")
 
 
+@lru_cache(maxsize=1)  # most texts are the same for all three
 def _starts(text: str) -> list[int]:
     """Where dates, ratings and numbers may begin: at the first of some digits."""
     # A single character is found in a tenth of the time.
@@ -176,14 +172,11 @@ def _starts(text: str) -> list[int]:
 
 
 def _without(
-    text: str,
-    starts: list[int],
-    regex: re.Pattern[str],
-    span_of: Callable[[str, re.Match[str]], Span | None],
+    text: str, regex: re.Pattern[str], span_of: Callable[[str, re.Match[str]], Span | None]
 ) -> str:
     """A text without the spans of those matches that are state."""
     parts, done, end = list[str](), 0, 0
-    for start in starts:
+    for start in _starts(text):
         if start < end or not (match := regex.match(text, start)):
             continue
         end = match.end()
