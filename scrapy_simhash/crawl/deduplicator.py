@@ -24,10 +24,7 @@ from scrapy_simhash.crawl.fields import UnusedFieldCheck
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.crawl.repeats import Repeats
 from scrapy_simhash.crawl.revisit import Revisits
-from scrapy_simhash.crawl.scrapy_internals import (
-    counted_as_load,
-    release_tree,
-)
+from scrapy_simhash.crawl.scrapy_internals import counted_as_load, release_tree
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.start import CrawlStart, database_of, settings_of
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy, NearDuplicateItem

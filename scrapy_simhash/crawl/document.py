@@ -20,13 +20,7 @@ from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.index.verdict import Document
-from scrapy_simhash.item.content import (
-    ItemContent,
-    digest_on,
-    key_on,
-    read_item,
-    stands_for_page,
-)
+from scrapy_simhash.item.content import ItemContent, digest_on, key_on, read_item, stands_for_page
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.keys import UNIDENTIFIED
 from scrapy_simhash.item.state import without_state

@@ -130,11 +130,7 @@ class PageText:
 
     def _facts(self, values: Mapping[str, Any]) -> Facts:
         return read_facts(
-            values,
-            page_url=self.page.url,
-            since=self.since,
-            now=time.time(),
-            secret=self.secret,
+            values, page_url=self.page.url, since=self.since, now=time.time(), secret=self.secret
         )
 
     @cached_property

@@ -21,12 +21,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Headers
 
 from scrapy_simhash import native
-from scrapy_simhash.crawl.scrapy_internals import (
-    is_crawl,
-    keep_old_feeds,
-    refuse,
-    spider_arguments,
-)
+from scrapy_simhash.crawl.scrapy_internals import is_crawl, keep_old_feeds, refuse, spider_arguments
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.stats import CrawlStats, ErrorPolicy
 from scrapy_simhash.crawl.thread import CrawlDatabase

@@ -36,11 +36,7 @@ from scrapy_simhash.db.engine import (
 from scrapy_simhash.db.lock import LIVENESS, Liveness
 from scrapy_simhash.db.values import SECRET_BYTES, secret_of
 from scrapy_simhash.durable import make_private
-from scrapy_simhash.exceptions import (
-    FingerprintMismatch,
-    IndexUnusable,
-    TableVersionMismatch,
-)
+from scrapy_simhash.exceptions import FingerprintMismatch, IndexUnusable, TableVersionMismatch
 from scrapy_simhash.visible import without_passwords
 
 if TYPE_CHECKING:

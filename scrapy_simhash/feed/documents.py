@@ -184,12 +184,7 @@ class ItemReader:
         how: dict[str, Any] = {"page_url": page, "secret": self.secret, **NO_CRAWL}
         markup = MarkupReader(self.extractor, self.max_text)
         content = read_item(
-            item,
-            fields=self.only,
-            ignore=ignore,
-            key=self.key,
-            markup=markup.text,
-            **how,
+            item, fields=self.only, ignore=ignore, key=self.key, markup=markup.text, **how
         )
         return page, markup.with_facts(content, **how), markup.sketch_of(content.text)
 

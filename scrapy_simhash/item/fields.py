@@ -202,7 +202,8 @@ class FieldReader:
         """Add a list to `kept`; return its values but for empty ones and links to pages."""
         name = name_of(path)
         links = links_elsewhere(name, values, self.page_url) - {self.page_names[0]}
-        rest = [value for value in values if value not in links] if links else values
+        # "#" may stand there many times.
+        rest = [*dict.fromkeys(one for one in values if one not in links)] if links else values
         values = self.keep(name, rest) or []
         if not (values or links):
             return []
@@ -290,14 +291,10 @@ def is_hash_of(value: Any, texts: Collection[str]) -> bool:
 def is_prose(lines: list[str]) -> bool:
     """Whether the lines of one value have enough shingles, in paragraphs rather than in tags."""
     longest = lines[0] if len(lines) == 1 else max(lines, key=len)
-    # In ASCII only the last token, and its one pair, change with the text behind the cut.
-    glance = longest[:GLANCE]
-    if len(longest) > GLANCE and glance.isascii() and _count(glance) > MIN_PROSE:
-        return True
-    if _count(longest[:_START]) >= MIN_PROSE:
-        return True
-    if len(longest) > _START and _count(longest) >= MIN_PROSE:
-        return True
+    # Only the last token, and its one pair, may change with the text behind a cut.
+    for size in sorted({min(len(longest), size) for size in (GLANCE, _START, LOOK)}):
+        if _count(longest[:size]) >= MIN_PROSE + (size < len(longest)):
+            return True
     return len(lines) > 1 and _count("\n".join(lines)) >= max(MIN_PROSE, _MIN_LINE * len(lines))
 
 

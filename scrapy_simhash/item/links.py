@@ -22,14 +22,17 @@ _EXTENSION = (
 _DOWNLOAD = re.compile(
     rf"(?:(?:https?|ftp):)?+(?://[^/?#]*+)?+([^?#]*{_EXTENSION})(?:[?#]|\Z)", re.IGNORECASE
 )
-_END_OF_FILE = re.compile(rf"{_EXTENSION}(?:[?#]|$)", re.MULTILINE)
+# In lower case; the group rules out most of what follows a full stop.
+_END_OF_FILE = re.compile(
+    rf"\.(?=[a-z0-9]{{2,4}}+(?:[?#]|$)){_EXTENSION[2:]}(?:[?#]|$)".encode(), re.MULTILINE
+)
 
 # Lines that are absolute URLs, and lines that are any URLs; see `is_url` and `is_page_url`.
-_WHOLE_LINKS = re.compile(r"^https?://[^/?#\x00-\x20].*$", re.IGNORECASE | re.MULTILINE)
+_WHOLE_LINKS = re.compile(r"^https?://[^/?#\x00-\x20].*+", re.MULTILINE)
 _LINKS = re.compile(
-    r"^(?:(?:(?:https?:)?//[^/?#\x00-\x20]|/(?![/\x00-\x09\x0b-\x20])|(?:javascript|mailto|tel):"
-    r"(?!//)).*|[^?#:;%\x00-\x20]*[^/?#:;%.\x00-\x20]/?(?:[?#].*)?)$",
-    re.IGNORECASE | re.MULTILINE,
+    r"^(?:https?://[^/?#\x00-\x20].*+|/(?:/[^/?#\x00-\x20]|(?![/\x00-\x09\x0b-\x20])).*+"
+    r"|(?:javascript|mailto|tel):(?!//).*+|[^?#:;%\x00-\x20]*[^/?#:;%.\x00-\x20]/?(?:[?#].*)?$)",
+    re.MULTILINE,
 )
 
 # Query parameters that hold the signature of a presigned URL, and those that come with it.
@@ -50,14 +53,14 @@ def links_elsewhere(name: Name, values: Sequence[Any], page_url: str) -> set[str
     if _FILES.search(name.text) or set(map(type, values)) != {str}:
         return set()
     texts = set(values)
-    if max(map(len, texts)) > LONGEST_VALUE:
-        return set()
     joined = "\n".join(texts)
+    if len(joined) > LONGEST_VALUE and max(map(len, texts)) > LONGEST_VALUE:
+        return set()
     if "<" in joined:
         texts = {text for text in texts if "<" not in text}
     found = (_LINKS if "url" in name.marks else _WHOLE_LINKS).findall(joined)
     links = texts.intersection(joined.split(), found)
-    if _END_OF_FILE.search(joined.lower()):
+    if _END_OF_FILE.search(joined.encode("latin-1", "replace").lower()):
         links = {link for link in links if not file_of(name, link)}
     last = last_part(page_url)
     if last in joined or last in unquote("\n".join([link for link in links if "%" in link])):

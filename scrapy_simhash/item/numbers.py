@@ -6,6 +6,8 @@ import re
 from decimal import Decimal
 from typing import NamedTuple
 
+from scrapy_simhash.features.tokens import listed
+
 #: ISO 4217 codes in lower case, append-only because their indexes are stored. The first is for
 #: amounts without a currency, or with a sign that several currencies share.
 CURRENCIES = (
@@ -32,12 +34,16 @@ _SIGNS = {
 _INDEXES = {code: index for index, code in enumerate(CURRENCIES)}
 _INDEXES.update({sign: _INDEXES[code] for sign, code in _SIGNS.items()})
 # Words follow the number, codes are on either side: "Try 3" and "Euro 2024" are not amounts.
-_CODES = [code for code in CURRENCIES[1:] if code != "try"]
+_CODES = [code for code in (*CURRENCIES[1:], "rmb", "jpy") if code != "try"]
+_NAMES = listed("euro euros dollar dollars pounds yen yuan rs руб zł kč ft lei tl лв kr")
+_KNOWN = {*_CODES, *_NAMES}
+# In most texts neither this nor one of these words is found, in less time.
+_MARKS = re.compile("[$£¥€₠-⃏฿人元円원]")
 _CURRENCY = re.compile(
     r"(?<![a-z])(?:us|ca|c|au|a|nz|hk|nt|s|mx|r)?\$|[£¥€₠-⃏฿]|人民币"
     r"|(?<=[\d万亿 ])[元円원]"
-    rf"|(?<![^\W\d_])(?:{'|'.join([*_CODES, 'rmb', 'jpy'])})(?![^\W\d_])"
-    r"|(?<=[\d ])(?:euros?|dollars?|pounds|yen|yuan|rs|руб|zł|kč|ft|lei|tl|лв|kr)(?![^\W\d_])"
+    rf"|(?<![^\W\d_])(?:{'|'.join(_CODES)})(?![^\W\d_])"
+    rf"|(?<=[\d ])(?:{'|'.join(_NAMES)})(?![^\W\d_])"
 )
 # Groups of three with their separators, or digits with at most one.
 _NUMBER = r"\d{1,3}(?:[ '’.,]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?|\d+(?:[.,]\d+)?"
@@ -48,6 +54,7 @@ _PLAIN = re.compile(
 _TWO_DECIMALS = re.compile(r"[+−-]?(?:\d{1,3}(?:[ '’.,]\d{3})+|\d+)[.,]\d\d", re.ASCII)
 _SPACES = re.compile("[ '’]")
 _WORD = re.compile(r"[\w%/]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 # What shops call a price makes no difference.
 _CALLED = re.compile(
     r"\A(?:(?:(?:guide|asking|sale|our|current|list|unit) )?price|guide|from|only|now|just"
@@ -96,7 +103,8 @@ def amount(text: str, *, expected: bool) -> Amount | None:
     """
     if len(text) > _AMOUNT_LENGTH:
         return None
-    signs = _CURRENCY.findall(text)
+    may_have = _MARKS.search(text) or not _KNOWN.isdisjoint(_LETTERS.findall(text))
+    signs = _CURRENCY.findall(text) if may_have else []
     if not signs and not expected:
         return None
     currencies = {_INDEXES.get(sign, 0) for sign in signs} or {0}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from scrapy_simhash.features.tokens import normal
 from scrapy_simhash.item.languages import UNSPACED, ago, any_of, pattern, phrases
@@ -23,6 +24,8 @@ _MEASURED = re.compile(
     r" ?(?:[kmgt]?(?:b|bit)(?:/s|ps)?|[kmg]?w|[kmg]?hz|k?va?|m?ah?|[km]?g|c?l|[ckm]m|°[cf])\b",
     re.IGNORECASE,
 )
+_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+_SOME_ZEROS = re.compile(b"00*+")
 # A whole number that is no part of a date, a time, an amount or a code.
 _NUMBER = re.compile(
     # A set of characters comes first, because that takes a fifth of the time.
@@ -36,10 +39,7 @@ _RATING = re.compile(
     rf"(?: ?/ ?| (?:{pattern('of')}) )(?:5|10)(?![\w%/]|[.,][0-9])| ?\([0-9])"
 )
 _RATED = re.compile(rf"(?<!\w)(?:{pattern('rated')}) $", re.IGNORECASE)
-_STARS = re.compile(
-    rf"\D{{0,9}}(?:5|10)(?: ({pattern('stars')})| ?(?:$|[\n|·•]))",
-    re.IGNORECASE,
-)
+_STARS = re.compile(rf"\D{{0,9}}(?:5|10)(?: ({pattern('stars')})| ?(?:$|[\n|·•]))", re.IGNORECASE)
 _RATERS = re.compile(r"[^(\n]{0,20}\(([0-9][0-9.,]*)[ )]")
 #: A day with its year, maybe with a time.
 DATE = re.compile(
@@ -96,6 +96,11 @@ _ON = phrases("on")
 _DONE = phrases("done") - _COUNTED
 _COUNTED_BEHIND = _COUNTED | _STOCKED
 _FILLERS = phrases("fillers") | _TIMES
+# Of the words that tell what a number is, the first behind it and the last before it.
+_FIRST = {phrase.split()[0] for phrase in _AGO | _UNITS | _READERS | _FILLERS | _COUNTED_BEHIND}
+_LAST = {phrase.split()[-1] for phrase in _COUNTED | _DONE | _LABELS | _STOCKED}
+_FIRST_BEHIND = re.compile(r"\+?[ \n]? ?([^\s\d:()|,.;!?/•·]++)")
+_CJK = "\u1100"  # and all behind it
 # Chinese, Japanese and Korean. A time may be that before an event, a number may be part of a word.
 _BEHIND_CJK = re.compile(
     rf" ?[次人条條个個则則件回]? ?(?:{_COUNTED_CJK})|(?: ?(?:{any_of(ago('zh'))}))"
@@ -116,7 +121,7 @@ _CHANGED_CJK = re.compile(
 _OF_PAGE = re.compile(r"\bpage(?: was)?$", re.IGNORECASE)
 
 
-# Every text that `_ONE` changes has one of these.
+# Every line that `_ONE` changes has one of these.
 _SIGNS_OF_ONE = (" ago", "or eine", "ace un", " y a un", "á um")
 Span = tuple[int, int]
 
@@ -125,6 +130,7 @@ MAX_TEXT = 1_000_000
 # In most texts that NFKC changes, it changes nothing else.
 _PUNCTUATION = {
     "\u2026": "...",
+    "\xa0": " ",
     **dict(zip("\uff0c\uff1a\uff1b\uff01\uff1f\uff08\uff09", ",:;!?()", strict=True)),
 }
 
@@ -141,7 +147,7 @@ def without_state(text: str) -> str:
     """
     after = before = _plain(text[:MAX_TEXT])
     if any(sign in after for sign in _SIGNS_OF_ONE):
-        after = _ONE.sub(_without_one, after)
+        after = "\n".join([_without_ones(line) for line in after.split("\n")])
     for regex, span_of in ((DATE, _changed), (_RATING, _rated), (_NUMBER, _counted)):
         after = _without(after, regex, span_of)
     return text if after == before else after + text[MAX_TEXT:]
@@ -157,16 +163,32 @@ def _plain(text: str) -> str:
     return normal(text, "NFKC")
 
 
+@lru_cache(maxsize=1)  # most texts are the same for all three
+def _starts(text: str) -> list[int]:
+    """Where dates, ratings and numbers may begin: at the first of some digits."""
+    # A single character is found in a tenth of the time.
+    zeros = text.encode("latin-1", "replace").translate(_ZEROS)
+    return [match.start() for match in _SOME_ZEROS.finditer(zeros)]
+
+
 def _without(
     text: str, regex: re.Pattern[str], span_of: Callable[[str, re.Match[str]], Span | None]
 ) -> str:
     """A text without the spans of those matches that are state."""
-    parts, done = list[str](), 0
-    for match in regex.finditer(text):
-        if match.start() >= done and (span := span_of(text, match)):
+    parts, done, end = list[str](), 0, 0
+    for start in _starts(text):
+        if start < end or not (match := regex.match(text, start)):
+            continue
+        end = match.end()
+        if start >= done and (span := span_of(text, match)):
             parts += text[done : span[0]], " "
             done = span[1]
     return "".join([*parts, text[done:]]) if done else text
+
+
+def _without_ones(line: str) -> str:
+    low = line.lower()
+    return _ONE.sub(_without_one, line) if any(sign in low for sign in _SIGNS_OF_ONE) else line
 
 
 def _without_one(match: re.Match[str]) -> str:
@@ -237,13 +259,17 @@ def _counted(text: str, number: re.Match[str]) -> Span | None:
 
 def _counted_behind(text: str, start: int, end: int) -> int:
     """The end of the words that tell what a number counts, or that it is a time; 0 if none do."""
+    first = _FIRST_BEHIND.match(text, end)
+    if not first or (first[1] < _CJK and first[1].casefold() not in _FIRST):
+        return 0
     if match := _BEHIND_CJK.match(text, end):
         return match.end()
     if match := _FURTHER.match(text, end):
         end = match.end()
     before = text[max(0, start - 24) : start]
-    is_box = _BOX_START.search(before) or (not before.isascii() and _CHANGED_CJK.search(before))
-    if (match := _AGO_CJK.match(text, end)) and is_box:
+    if (match := _AGO_CJK.match(text, end)) and (
+        _BOX_START.search(before) or _CHANGED_CJK.search(before)
+    ):
         return match.end()
     if not (match := _BEHIND.match(text, end)):
         return 0
@@ -300,6 +326,9 @@ def _labelled(text: str, start: int, end: int) -> int:
     words: in a sentence it may be anything, as in "he likes 5 of them".
     """
     before = text[max(0, start - 24) : start]
+    word = before.rstrip(" :(|\n").rsplit(None, 1)[-1:]
+    if not word or (max(word[0]) < _CJK and _STOP.split(word[0])[-1].casefold() not in _LAST):
+        return 0
     if not before.isascii() and _BEFORE_CJK.search(before):
         return end if _COUNTER_CJK.match(text, end) else 0
     if _MEASURED.match(text, end):

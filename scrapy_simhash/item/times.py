@@ -37,7 +37,7 @@ _CLOCK = re.compile(
     re.ASCII,
 )
 _WORD = re.compile(r"[^\W\d_]+|\d+")
-_MONTH = "|".join(_MONTHS)
+_MONTH = any_of(_MONTHS)
 _HINT = re.compile(
     r"\d(?:\d{3}(?!\d)| ?[:h时時點点시月월]"
     rf"|(?:st|nd|rd|th|\.)? (?:de |of )?(?:{_MONTH}))"
@@ -73,12 +73,6 @@ _DAY_AGO = re.compile(
     rf"(?P<posted>{_POSTED} )?(?:{pattern('day')}|{pattern('day', *UNSPACED)})"
     r"(?P<clock>,? ?(?:at |um |à |a las )?\d\d?:\d\d(?: ?[ap]m| uhr)?)?"
 )
-# Rules out most values in ASCII that are no relative times.
-_MAY_BE_AGO = re.compile(
-    any_of(
-        word for kind in ("ago", "since", "now", "day") for word in phrases(kind) if word.isascii()
-    )
-).search
 
 
 class WrittenDate(NamedTuple):
@@ -211,8 +205,6 @@ def is_relative(value: Any, *, dated: bool) -> bool:
     "yesterday" alone may be the name of a song, so it counts only if the field is one of times.
     """
     if type(value) is not str or len(value) > _LONGEST_DATE:
-        return False
-    if not dated and value.isascii() and not _MAY_BE_AGO(value.lower()):
         return False
     text = _folded(value)
     day = _DAY_AGO.fullmatch(text)

@@ -98,11 +98,7 @@ def is_in_url(text: str, url: str) -> bool:
 
 
 def own_url(
-    fields: Mapping[str, Any],
-    *,
-    page_url: str,
-    key: Sequence[str] | None,
-    is_alone: bool = False,
+    fields: Mapping[str, Any], *, page_url: str, key: Sequence[str] | None, is_alone: bool = False
 ) -> str | None:
     """What identifies an item in later crawls, given its flat fields: in general its own URL.
 
