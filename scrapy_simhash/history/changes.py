@@ -39,9 +39,9 @@ def read_changes(
     """What happened, the oldest first; each content of an item comes once.
 
     An item at a new URL is a copy if its former URL has shown the same visit what it did before,
-    and new if that has shown anything else, or if the item has a passage more. A new item is left out if a known item has
-    changed to the same content. One that is similar to an item that went at the same visit has its
-    URL and the values that differ.
+    and new if that has shown anything else, or if the item has a passage more. A new item is left
+    out if a known item has changed to the same content. One that is similar to an item that went
+    at the same visit has its URL and the values that differ.
     """
     told = set[tuple[int, int, str]]()
     query = _query(namespace, selection, statuses).where(*conditions)
