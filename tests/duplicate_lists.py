@@ -31,6 +31,12 @@ COMMENTS = (
 )
 PERSON = thing(name="A. Smith", role="member")
 
+
+def post(author: str, text: str, number: int) -> str:
+    """A post of a thread."""
+    return thing(author=author, text=text, title="How to flash it", url=f"{ONE}/t#p{number}")
+
+
 LISTS = {
     "The products of a category's second page, below the same long paragraph": both(
         page(TEXT, *products(1, 2, 3)), page(TEXT, *products(4, 5, 6)), read=listed
@@ -77,6 +83,12 @@ LISTS = {
         page(*entries(1, 3)),
         read=listed,
         about=lambda item: item["sku"] == "a1",
+    ),
+    "A post that quotes one on the page before, under the title of their thread": both(
+        page(post("B. Jones", TEXT, 1), post("C. Miller", OTHER_TEXT, 2)),
+        page(post("D. Young", f"{TEXT} I agree.", 3), post("E. Frost", REVIEWS[0], 4)),
+        read=listed,
+        about=lambda item: item["author"] == "D. Young",
     ),
     "Notices under the URL of their page that differ in a number": Case(
         [

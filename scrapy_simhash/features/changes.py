@@ -35,6 +35,8 @@ _NAME_WORDS = 4
 _EXCHANGES = 3
 # Numbers of five digits, in one or in groups of three; years and times have fewer.
 _REFERENCES = re.compile(r"(?<!\S)(?:\d{5,}|\d{2,3}(?: \d{3})+|\d(?: \d{3}){2,})(?!\S)")
+# Digits of a code such as "L28781".
+_CODE = 5
 # Places of a pair of words that are compared: a hostile text repeats one pair from end to end.
 _PLACES = 64
 
@@ -265,6 +267,10 @@ def _has_words(tokens: Sequence[str], least: float) -> bool:
 
 
 def _is_number(token: str) -> bool:
-    """Whether a token begins with a digit or a fraction such as "¼"; ideographs are words."""
+    """Whether a token begins with a digit or a fraction such as "¼", or is a code.
+
+    Ideographs are words.
+    """
     first = token[:1]
-    return first.isnumeric() and not first.isalpha()
+    is_code = sum(map(str.isdigit, token)) >= _CODE
+    return is_code or (first.isnumeric() and not first.isalpha())

@@ -290,6 +290,9 @@ def _relations(
     relations = relations_of(facts, stored, same_site=here or is_strict)
     if row.identity == other.identity:
         relations = {Relation.VERSION, *relations & {Relation.ONE_TITLE}}
+    elif not (row.alone or other.alone):
+        # The posts of a thread have its title, and authors of their own.
+        relations.discard(Relation.ONE_TITLE)
     if not (row.url and other.url):
         relations.add(Relation.NO_URL)
     # Items of one list, and answers to forms, share a URL and are different items.

@@ -51,6 +51,8 @@ def decided(texts: Sequence[str], urls: Sequence[str]) -> tuple[str, str | None]
         (spliced(50, 1, "7"), spliced(50, 1, "8"), "(numbers)", None),
         (PLAIN, spliced(50, 1, "8"), "(numbers)", None),
         (spliced(50, 1, "8"), PLAIN, None, None),
+        (spliced(50, 1, "L28781"), spliced(50, 1, "L79923"), "(numbers)", None),
+        (spliced(50, 1, "A4"), spliced(50, 1, "A5"), None, None),
         (spliced(50, 2, "5", "march"), spliced(50, 2, "5", "april"), "(numbers)", None),
     ],
 )
