@@ -63,12 +63,17 @@ def _query(namespace: NamespaceRow, selection: Selection, statuses: Collection[s
     is_told = or_(_row.status.in_(wanted), and_(_row.back, literal("back" in statuses)))
     # What was stored, but whose claim was replaced since, has no claim.
     is_stored = or_(sql.claims.state.is_(None), sql.claims.state == State.CONFIRMED)
-    joined = sql.drops_with_claims.join(schema.runs, _run.id == _row.run)
+    other = sql.others.c
+    joined = sql.drops_with_claims.join(schema.runs, _run.id == _row.run).outerjoin(
+        sql.others,
+        and_(other.namespace == _row.namespace, other.id == sql.claims.similar_claim),
+    )
     return (
         select(
             schema.sightings,
             url_of(schema.sightings).label("place"),
             sql.claims.similar_claim,
+            other.identity.label("similar_item"),
         )
         .select_from(joined)
         .where(_row.namespace == namespace.id, is_told, _row.status != RELEASED, ~_is_dead)
@@ -91,7 +96,8 @@ def _met(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> _Met:
     )
     lists = {
         "visits": {row.visit for row in (*moved, *new)},
-        "identities": {row.source for row in moved},
+        "identities": {row.source for row in moved}
+        | {row.similar_item for row in new if row.similar_item},
         "claims": {row.before for row in moved if row.status == "moved"}
         | {claim for row in new for claim in (row.claim, row.similar_claim) if claim},
     }
@@ -154,11 +160,13 @@ def _change(namespace: NamespaceRow, row: Row[Any], status: str, met: _Met) -> R
         fields = json.loads(unpack_bytes(row.fields)) if row.fields is not None else {}
     except ValueError:
         fields = {}
-    is_new, similar = status == "new", met["of", row.similar_claim, row.visit]
-    gone = [item_url(one.key, one.url) for one in similar if one.status in ABSENT]
-    formerly = gone[-1] if is_new and gone else None
+    is_new, before, formerly = status == "new", row.before, None
+    # The similar claim may be an earlier version of what went.
+    for which in (("at", row.similar_item), ("of", row.similar_claim)):
+        for one in met[*which, row.visit] if is_new else ():
+            if one.status in ABSENT:
+                before, formerly = one.claim, item_url(one.key, one.url)
     is_left_out = status == "changed" and row.claim != row.id
-    before = row.similar_claim if formerly else row.before
     return Record(
         status=status,
         page=row.place,
