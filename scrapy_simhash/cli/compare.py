@@ -50,7 +50,7 @@ def run_compare(project: Project, options: Namespace) -> None:
     """Compare two pages or texts."""
     settings, names = project.settings, (options.a, options.b)
     a, b = documents = [
-        _document(page, f"item:{n}", settings) for n, page in enumerate(_pages(names))
+        _document(page, f"https://one.site/{n}", settings) for n, page in enumerate(_pages(names))
     ]
     bits = settings.scheme.bits
     figures = _compared(a, b, settings.rule, bits)
@@ -85,11 +85,11 @@ def _pages(names: Sequence[str]) -> Iterator[bytes | str]:
             yield content.decode("utf-8-sig", "replace")
 
 
-def _document(page: bytes | str, key: str, settings: Settings) -> Document | None:
+def _document(page: bytes | str, url: str, settings: Settings) -> Document | None:
     """The document of a page or a text; None if its text is too short or too long."""
     own: dict[str, Any] = {}
     if isinstance(page, str):
-        text, facts, page_sketch = page, None, None  # the text alone is compared
+        text, page_sketch = page, None
     else:
         if (root := parse_within_limits(page)) is None:
             return None
@@ -97,14 +97,14 @@ def _document(page: bytes | str, key: str, settings: Settings) -> Document | Non
         if says is None or not says.is_representative:
             return None
         text, page_sketch, own = says.text, says.page_sketch, page_facts(root)
-        facts = read_facts(own, page_url="", **NO_CRAWL)
     if not text.strip() or len(text) > settings.max_text:
         return None
     sketch = settings.scheme.sketch(text)
     if sketch.fingerprint is None or sketch.size < settings.min_features:
         return None
+    facts = read_facts(own, page_url="", **NO_CRAWL)
     more: dict[str, Any] = {"facts": facts, "values": own, "page_sketch": page_sketch}
-    return Document(sketch, key, alone=False, text=text, **more)
+    return Document(sketch, url, url, alone=False, text=text, **more)
 
 
 def _of_page(document: Document | None, bits: int) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _of_page(document: Document | None, bits: int) -> dict[str, Any]:
         "characters": len(document.text or ""),
         "features": document.sketch.size,
         "fingerprint": f"{document.sketch.fingerprint or 0:0{-(-bits // 4)}x}",
-        "facts": None if document.facts is None else document.values,
+        "facts": document.values,
     }
 
 
