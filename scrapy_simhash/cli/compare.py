@@ -24,6 +24,7 @@ from scrapy_simhash.index.rule import Rule, fingerprint_distance
 from scrapy_simhash.index.verdict import ClaimRow, Document, Match
 from scrapy_simhash.index.words import difference_in_words
 from scrapy_simhash.item.content import read_facts
+from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.values import short
 from scrapy_simhash.report.difference import difference
 from scrapy_simhash.simhash.measure import distance, jaccard
@@ -102,7 +103,7 @@ def _document(page: bytes | str, url: str, settings: Settings) -> Document | Non
     sketch = settings.scheme.sketch(text)
     if sketch.fingerprint is None or sketch.size < settings.min_features:
         return None
-    facts = read_facts(own, page_url="", **NO_CRAWL)
+    facts = read_facts(own, page_url="", **NO_CRAWL) if own else Facts()
     more: dict[str, Any] = {"facts": facts, "values": own, "page_sketch": page_sketch}
     return Document(sketch, url, url, alone=False, text=text, **more)
 

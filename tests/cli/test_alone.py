@@ -64,7 +64,7 @@ def test_the_other_commands_that_need_no_scrapy(folder):
     assert (code, "some words" in out, imported) == (0, True, set()), err
     code, out, err, imported = run("compare", "a.txt", "a.txt", "--json", folder=folder)
     assert (code, json.loads(out)["distance"]) == (0, 0), err
-    assert imported == {"rich"}
+    assert imported == {"rich", "requests"}
 
 
 def test_the_settings_are_those_of_the_project_and_of_the_command_line(folder):
