@@ -221,7 +221,8 @@ sightings = _table(
     # Since when its URL shows this.
     sa.Column("since", sa.Double, nullable=False),
     sa.Column("compared_by", sa.SmallInteger, nullable=False),
-    # The number of what was there before, and under which identity; 0 for nothing.
+    # The number of what was there before, and under which identity; 0 for nothing. Of a new item
+    # the identity is that of a similar one.
     sa.Column("before", sa.BigInteger, nullable=False, default=0),
     sa.Column("source", sa.BigInteger, nullable=False, default=0),
     sa.Column("key", sa.Text, nullable=False),

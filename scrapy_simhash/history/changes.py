@@ -63,17 +63,12 @@ def _query(namespace: NamespaceRow, selection: Selection, statuses: Collection[s
     is_told = or_(_row.status.in_(wanted), and_(_row.back, literal("back" in statuses)))
     # What was stored, but whose claim was replaced since, has no claim.
     is_stored = or_(sql.claims.state.is_(None), sql.claims.state == State.CONFIRMED)
-    other = sql.others.c
-    joined = sql.drops_with_claims.join(schema.runs, _run.id == _row.run).outerjoin(
-        sql.others,
-        and_(other.namespace == _row.namespace, other.id == sql.claims.similar_claim),
-    )
+    joined = sql.drops_with_claims.join(schema.runs, _run.id == _row.run)
     return (
         select(
             schema.sightings,
             url_of(schema.sightings).label("place"),
             sql.claims.similar_claim,
-            other.identity.label("similar_item"),
         )
         .select_from(joined)
         .where(_row.namespace == namespace.id, is_told, _row.status != RELEASED, ~_is_dead)
@@ -83,7 +78,7 @@ def _query(namespace: NamespaceRow, selection: Selection, statuses: Collection[s
 
 def _met(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> _Met:
     """What the visits of sightings have met at former URLs, and of the claims that these name."""
-    moved = [row for row in rows if row.source not in (0, row.identity)]
+    from_elsewhere = [row for row in rows if row.source not in (0, row.identity)]
     new = [row for row in rows if row.status == "new"]
     columns = "id", "identity", "visit", "claim", "status", "before", "key"
     content = sql.text_number.label("content")
@@ -95,14 +90,13 @@ def _met(namespace: NamespaceRow, rows: Sequence[Row[Any]]) -> _Met:
         ),
     )
     lists = {
-        "visits": {row.visit for row in (*moved, *new)},
-        "identities": {row.source for row in moved}
-        | {row.similar_item for row in new if row.similar_item},
-        "claims": {row.before for row in moved if row.status == "moved"}
+        "visits": {row.visit for row in (*from_elsewhere, *new)},
+        "identities": {row.source for row in from_elsewhere},
+        "claims": {row.before for row in from_elsewhere if row.status == "moved"}
         | {claim for row in new for claim in (row.claim, row.similar_claim) if claim},
     }
     met = _Met(list)
-    for one in namespace.read(query, **lists) if moved or new else ():
+    for one in namespace.read(query, **lists) if lists["visits"] else ():
         met["at", one.identity, one.visit].append(one)
         met["of", one.claim, one.visit].append(one)
     return met
@@ -114,7 +108,7 @@ def _former(row: Row[Any], met: _Met) -> Sequence[Row[Any]]:
     Of a moved item, all URLs are former ones that go on showing what it was. One that shows the
     same change, as a copy, is left out: then the item has changed.
     """
-    if row.source in (0, row.identity):
+    if row.source in (0, row.identity) or row.status == "new":
         return ()
     of_claim = met["of", row.before, row.visit] if row.status == "moved" else ()
     return [
@@ -162,7 +156,7 @@ def _change(namespace: NamespaceRow, row: Row[Any], status: str, met: _Met) -> R
         fields = {}
     is_new, before, formerly = status == "new", row.before, None
     # The similar claim may be an earlier version of what went.
-    for which in (("at", row.similar_item), ("of", row.similar_claim)):
+    for which in (("at", row.source), ("of", row.similar_claim)):
         for one in met[*which, row.visit] if is_new else ():
             if one.status in ABSENT:
                 before, formerly = one.claim, item_url(one.key, one.url)

@@ -229,7 +229,7 @@ def difference(
     for copy in nlargest(NEAREST, others, key=partial(in_common, row)):
         how = {name: getattr(copy, name) for name in ("identity", "url", "listing", "facts")}
         stands = replace(match, row=match.row._replace(**how, digest=None, page_sketch=None))
-        differs = _difference(row, facts, stands, rule, here, budget=budget)
+        differs = _difference(row, facts, stands, rule, here, budget=budget, is_copy=True)
         if differs is None:
             break
     return differs and _difference(row, facts, match, rule, here, budget=budget)
@@ -243,8 +243,9 @@ def _difference(
     strict: frozenset[str],
     *,
     budget: Budget,
+    is_copy: bool = False,
 ) -> str | None:
-    """Like :func:`difference`, without the copies of the claim."""
+    """Like :func:`difference`, without the copies of the claim; the match may be one of them."""
     other = match.row
     if row.listing and row.listing == other.listing and row.identity != other.identity:
         return "(address)"
@@ -257,7 +258,9 @@ def _difference(
     # Equal sets of pairs may stand in another order.
     changes = None if match.jaccard == 1 else match.changes
     stored = Facts() if other.facts is None else Facts.unpack(other.facts)
-    relations = _relations(row, match, facts, stored, strict=strict, mode=rule.facts)
+    relations = _relations(
+        *(row, match, facts, stored), strict=strict, mode=rule.facts, is_copy=is_copy
+    )
     if other.facts is not None and (name := conflict(facts, stored, relations)):
         return name
     if is_unseen:
@@ -282,6 +285,7 @@ def _relations(
     *,
     strict: frozenset[str],
     mode: FactsMode,
+    is_copy: bool,
 ) -> frozenset[Relation]:
     """How a document stands to a claim: which columns of the table of evidence hold."""
     other = match.row
@@ -293,8 +297,9 @@ def _relations(
     elif not (row.alone or other.alone):
         # The posts of a thread have its title, and authors of their own.
         relations.discard(Relation.ONE_TITLE)
-    if not (row.url and other.url):
-        relations.add(Relation.NO_URL)
+    if is_copy or not (here and row.url and other.url):
+        # The text of a copy is that of its claim.
+        relations.add(Relation.TEXT_ELSEWHERE)
     # Items of one list, and answers to forms, share a URL and are different items.
     are_alone = row.alone and other.alone and row.url not in ("", other.url)
     if are_alone and (view := view_of(row.url, other.url)):

@@ -187,6 +187,9 @@ def sighting_of(verdict: Verdict, seen: Seen, rule: Rule) -> Sighting:
         # One of each claim is enough in a visit, however many pages show it.
         is_met = is_met or not any(map(seen.is_here, seen.meeting(claim)))
     before_it = (0, 0) if before is None else (before.content, before.identity)
+    if verdict.status == "new" and verdict.match is not None:
+        # What it may have been: `changes` looks whether that went.
+        before_it = 0, verdict.match.row.identity
     since = row.created if verdict.since is None else verdict.since
     return Sighting._make(
         (

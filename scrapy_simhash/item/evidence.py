@@ -84,7 +84,7 @@ class Relation(Enum):
     ONE_TITLE = "one title"
     VIEW = "other view"
     TRANSLATED = "translated view"
-    NO_URL = "no URL"
+    TEXT_ELSEWHERE = "text of elsewhere"
 
 
 class _Cells(NamedTuple):
@@ -98,7 +98,7 @@ class _Cells(NamedTuple):
     one_title: Weight | None = None
     view: Weight | None = Weight.BOTH
     translated: Weight | None = Weight.NEVER
-    no_url: Weight | None = None
+    text_elsewhere: Weight | None = None
 
 
 _0, _REFERENCE, _REPLACED, _BOTH, _NONE_EQUAL, _ALL = Weight
@@ -123,7 +123,7 @@ TABLE: Mapping[Evidence, _Cells] = {
     # A print view may have a date more.
     Evidence.NUMBERS: _PLACE._replace(other_site=_REFERENCE, view=_REPLACED, translated=None),
     # Elsewhere, later and in a corpus of texts, a passage that is added is an edit.
-    Evidence.PASSAGE: _PLACE._replace(other_site=_BOTH, version=_BOTH, no_url=_BOTH),
+    Evidence.PASSAGE: _PLACE._replace(other_site=_BOTH, version=_BOTH, text_elsewhere=_BOTH),
     Evidence.NAMES: _PLACE,
 }
 

@@ -185,6 +185,10 @@ def test_the_former_item_is_shown_as_it_was_last(db, known) -> None:
         visit(db, {"1": (text, {"price": price}), "2": 2}, known=known)
     new, _ = told(visit(db, {"3": (1, {"price": "80 EUR"}), "2": 2}, known=known))
     assert (new.formerly, new.fields) == ("http://a.test/1", {"price": ("90 EUR", "80 EUR")})
+    for price in ("70 EUR", "70 EUR", "60 EUR"):
+        namespace = visit(db, {"3": (1, {"price": price}), "2": 2}, known=known)
+    new, _ = told(namespace, 3)
+    assert new.formerly == "http://a.test/1", "later versions do not hide it"
 
 
 @pytest.mark.parametrize("known", ["pass", "drop"])
