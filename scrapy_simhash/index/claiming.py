@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from sqlalchemy import Connection
 
 from scrapy_simhash.db.lock import Sizes, first_number, lock
-from scrapy_simhash.db.values import ComparedBy, State, storable
+from scrapy_simhash.db.values import State, storable
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.index.batch import (
     Batch,
@@ -296,9 +296,6 @@ def _changed(
         changed = changed_facts(Facts.unpack(row.facts), Facts.unpack(before.facts), ignored)
         names = [name for name in names if not changed.isdisjoint(keys_of(name))]
         names += [REST_OF_ITEM] if REST_KEY in changed else []
-    if {row.compared_by, before.compared_by} == {ComparedBy.TEXT, ComparedBy.EXACT}:
-        # What was a short value is the compared text now, or was that.
-        names = [*(name for name in names if None not in both[name]), OF_TEXT]
     if not names and verdict.similarity in {None, 1.0}:
         # Another order of the words, or a value that is not kept.
         return {OF_TEXT if row.text_digest != before.text_digest else OTHERS: (None, None)}

@@ -151,16 +151,6 @@ async def test_the_command_lists_what_changed(settings, call, caplog, tmp_path):
     assert text["similarity"] < 0.01
 
 
-@deferred_f_from_coro_f
-async def test_a_short_text_that_grows_or_shrinks_has_not_come_or_gone(settings, call):
-    settings = settings | {"SIMHASH_COMPARE": "item", "SIMHASH_KNOWN": "drop"}
-    options = ["--database", settings["SIMHASH_DATABASE_URL"], "--status", "changed"]
-    await visit(settings, {"/a": product("a", "9.00", ["It is short."])})
-    for text in (story("a", 200), ["It is short."]):
-        await visit(settings, {"/a": product("a", "9.00", text)})
-        assert call("changes", *options)[1].splitlines() == ["changed", f"    {SHOP}/a  text"]
-
-
 class Whole(Products):
     """Takes all text of a page, of which the main text is compared."""
 
