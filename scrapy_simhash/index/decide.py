@@ -298,7 +298,7 @@ def _relations(
         # The posts of a thread have its title, and authors of their own.
         relations.discard(Relation.ONE_TITLE)
     if is_copy or not (here and row.url and other.url):
-        # The text of a copy is that of its claim.
+        # The texts are not known to be of one site: that of a copy is its claim's.
         relations.add(Relation.TEXT_ELSEWHERE)
     # Items of one list, and answers to forms, share a URL and are different items.
     are_alone = row.alone and other.alone and row.url not in ("", other.url)

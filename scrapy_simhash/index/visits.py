@@ -188,7 +188,7 @@ def _verdict(
         if status == "unchanged" and before is not None:
             own = _as_before(own, before, then)
         elif match is not None and match.differs:
-            # If the former URL is met yet, `changes` tells a new item.
+            # `changes` tells a new item if the visit still meets the former URL.
             differs = storable(match.differs, 255) if status == "new" else None
             own = own._replace(differs=differs, similar_claim=match.row.id)
         nearest = match if status == "new" else then

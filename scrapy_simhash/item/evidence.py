@@ -84,7 +84,7 @@ class Relation(Enum):
     ONE_TITLE = "one title"
     VIEW = "other view"
     TRANSLATED = "translated view"
-    TEXT_ELSEWHERE = "text of elsewhere"
+    TEXT_ELSEWHERE = "text elsewhere"
 
 
 class _Cells(NamedTuple):
