@@ -46,9 +46,9 @@ class Core(Protocol):
     ) -> list[bytes | None]:
         """`Shingles.sketch_all` of texts in UTF-8, as numbers of 64 bits, made without the GIL.
 
-        A sketch has the low and the high bits of the fingerprint, 0 if `second` is, the digest of
-        the tokens, and the shingles; it is empty if there are none of these, and None for a text
-        that may have to be normalised.
+        A sketch has the low and the high bits of the fingerprint and the digest of the tokens, all
+        0 if `second` is, and the shingles; it is empty if there are none of these, and None for a
+        text that may have to be normalised.
         """
 
     def minhash(self, shingles: Any, /) -> bytes:

@@ -294,10 +294,8 @@ PyObject *core_tokens(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "Uy*p:tokens", &text, &table, &normalised))
         return NULL;
     int failed = read_object(&words, text, &table, normalised);
-    if (failed == -1)
-        made = Py_NewRef(Py_None);
-    else if (!failed)
-        made = spelt(&words, (Range){0, words.count});
+    if (failed != -2)
+        made = failed ? Py_NewRef(Py_None) : spelt(&words, (Range){0, words.count});
     free(words.room.hashes);
     PyBuffer_Release(&table);
     return made;
@@ -316,13 +314,12 @@ PyObject *core_changes(PyObject *Py_UNUSED(module), PyObject *arguments)
     int failed = read_object(&words[0], texts[0], &table, normalised);
     if (!failed)
         failed = read_object(&words[1], texts[1], &table, normalised);
-    if (failed == -1) {
+    if (failed == -1)
         made = Py_NewRef(Py_None);
-    } else if (!failed && compare_words(words, &changes)) {
+    else if (!failed && compare_words(words, &changes))
         PyErr_NoMemory();
-    } else if (!failed) {
+    else if (!failed)
         made = Py_BuildValue("(Ndd)", spell_changes(words, &changes), words[0].words, words[1].words);
-    }
     free(changes.bytes);
     free(words[0].room.hashes);
     free(words[1].room.hashes);

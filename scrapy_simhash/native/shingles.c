@@ -4,6 +4,7 @@
 
 #define WORD 64   /* characters; words are shorter */
 #define CROWD 16  /* the mean distance a hash may be moved by insertion sort */
+#define BEYOND_ASCII 0x8080808080808080ull
 #define LETTERS 4 /* letters of a shingle in scripts without spaces */
 #define PLACE 0x9E3779B97F4A7C15ull /* what tells tokens at different places apart */
 
@@ -28,8 +29,16 @@ void *take_room(Room *room, Py_ssize_t length)
 Py_ssize_t read_characters(At at, At end, uint32_t *points)
 {
     uint32_t *next = points;
-    while (at < end)
-        *next++ = *at < 0x80 ? *at++ : read_character(&at, end);
+    while (at < end) {
+        uint64_t eight = BEYOND_ASCII;
+        if (end - at >= 8)
+            memcpy(&eight, at, 8);
+        if (eight & BEYOND_ASCII)
+            *next++ = *at < 0x80 ? *at++ : read_character(&at, end);
+        else
+            for (int place = 0; place < 8; place++)
+                *next++ = *at++;
+    }
     return next - points;
 }
 
@@ -103,7 +112,7 @@ static Py_ssize_t hash_words(Room *room, Py_ssize_t length, const Py_buffer *tab
         place = next;
     }
     tokens += place != 0;
-    for (uint64_t at = 0; at < tokens; at++)
+    for (uint64_t at = 0; with->second && at < tokens; at++)
         room->digest += mix64(room->hashes[at] + (at + 1) * PLACE);
     memset(room->letters, 0, (size_t)tokens);
     return tokens ? (Py_ssize_t)tokens : -1; /* pictures may be all there is */
@@ -155,13 +164,12 @@ static int in_order(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Sort hashes into buckets, one to four times as many, so that few are out of order. */
+/* Sort hashes into buckets, one to two times as many, so that few are out of order. */
 static void sort_roughly(const Room *room, Py_ssize_t count)
 {
     uint32_t *ends = room->ends, start = 0;
-    Py_ssize_t enough = 2 * count < room->length ? 2 * count : room->length;
     int shift = 63;
-    while (((Py_ssize_t)1 << (64 - shift)) < enough)
+    while (((Py_ssize_t)1 << (64 - shift)) < count)
         shift--;
     size_t buckets = (size_t)1 << (64 - shift);
 

@@ -5,7 +5,6 @@
 #include "tokens.h"
 
 #define MOST_BINS 512 /* as Bands allows */
-
 #define PORTION 32    /* hashes between two checks whether sets are too different */
 
 /* A number in a buffer, which may not be aligned. */
@@ -125,20 +124,20 @@ typedef struct {
 } Text;
 
 /* Append the sketches of texts: fingerprint, digest and shingles, or nothing if there are none. The
- * fingerprint is 0 if `second` is. */
+ * first two are 0 if `second` is. */
 static void sketch_texts(Text *texts, Py_ssize_t count, Room *room, const Py_buffer *table,
-                         int normalised, const Hashing *with, uint64_t second, Buffer *made)
+                         int normalised, const Hashing *with, Buffer *made)
 {
     for (Text *text = texts; text < texts + count; text++) {
         Py_ssize_t length = read_characters(text->at, text->at + text->size, room->points);
         Py_ssize_t hashes = make_shingles(room, length, table, normalised, with);
         Py_buffer shingles = {.buf = room->sorted, .len = 8 * hashes};
-        uint64_t words[3] = {0, 0, room->digest};
+        uint64_t words[3] = {0, 0, with->second ? room->digest : 0};
         text->end = -1;
         if (hashes < 0)
             continue;
-        if (hashes && second)
-            vote(&shingles, second, words);
+        if (hashes && with->second)
+            vote(&shingles, with->second, words);
         if (hashes) {
             append(made, words, sizeof words);
             append(made, room->sorted, (size_t)shingles.len);
@@ -170,12 +169,10 @@ PyObject *core_sketches(PyObject *Py_UNUSED(module), PyObject *arguments)
     Room room = {0};
     Buffer found = {0};
     int normalised;
-    unsigned long long base, pair, second;
 
     if (!PyArg_ParseTuple(arguments, "O!y*p(KKn)K:sketches", &PyTuple_Type, &given, &table,
-                          &normalised, &base, &pair, &with.window, &second))
+                          &normalised, &with.base, &with.pair, &with.window, &with.second))
         return NULL;
-    with.base = base, with.pair = pair;
     Py_ssize_t count = PyTuple_Size(given), longest = 0, total = -1;
     Text *texts = PyMem_Calloc((size_t)count + 1, sizeof *texts);
     if (!is_fold_table(&table) || with.window < 1)
@@ -188,7 +185,7 @@ PyObject *core_sketches(PyObject *Py_UNUSED(module), PyObject *arguments)
         PyErr_NoMemory();
     } else if (total >= 0) {
         PyThreadState *others = total >= LONG ? PyEval_SaveThread() : NULL;
-        sketch_texts(texts, count, &room, &table, normalised, &with, second, &found);
+        sketch_texts(texts, count, &room, &table, normalised, &with, &found);
         if (others)
             PyEval_RestoreThread(others);
         made = found.failed ? PyErr_NoMemory() : PyList_New(0);

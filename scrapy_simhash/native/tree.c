@@ -88,11 +88,9 @@ static int is_of_word(char c)
 /* The end of the first characters of a text. */
 static const char *end_of(const char *text, int most)
 {
-    const char *at = text;
-    for (; *at; at++)
-        if ((*at & 0xC0) != 0x80 && most-- == 0)
-            break;
-    return at;
+    while (*text && ((*text & 0xC0) == 0x80 || most-- > 0))
+        text++;
+    return text;
 }
 
 /* What the words of a name that are in the table mark. A word with the number SLUG at the beginning
