@@ -22,10 +22,9 @@ _EXTENSION = (
 _DOWNLOAD = re.compile(
     rf"(?:(?:https?|ftp):)?+(?://[^/?#]*+)?+([^?#]*{_EXTENSION})(?:[?#]|\Z)", re.IGNORECASE
 )
-# In lower case; the group rules out most of what follows a full stop.
-_END_OF_FILE = re.compile(
-    rf"\.(?=[a-z0-9]{{2,4}}+(?:[?#]|$)){_EXTENSION[2:]}(?:[?#]|$)".encode(), re.MULTILINE
-)
+# The ends of names in lines that are URLs, and those of files.
+_END = re.compile(r"\.[A-Za-z0-9]{2,4}+(?=[?#]|$)", re.MULTILINE)
+_END_OF_FILE = re.compile(_EXTENSION, re.IGNORECASE)
 
 # Lines that are absolute URLs, and lines that are any URLs; see `is_url` and `is_page_url`.
 _WHOLE_LINKS = re.compile(r"^https?://[^/?#\x00-\x20].*+", re.MULTILINE)
@@ -60,7 +59,7 @@ def links_elsewhere(name: Name, values: Sequence[Any], page_url: str) -> set[str
         texts = {text for text in texts if "<" not in text}
     found = (_LINKS if "url" in name.marks else _WHOLE_LINKS).findall(joined)
     links = texts.intersection(joined.split(), found)
-    if _END_OF_FILE.search(joined.encode("latin-1", "replace").lower()):
+    if any(map(_END_OF_FILE.fullmatch, {*_END.findall(joined)})):
         links = {link for link in links if not file_of(name, link)}
     last = last_part(page_url)
     if last in joined or last in unquote("\n".join([link for link in links if "%" in link])):
