@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ from scrapy_simhash.crawl.scrapy_internals import has_tree
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.crawl.tracking import Page
 from scrapy_simhash.features.changes import Changes
-from scrapy_simhash.features.shingles import shingle_sets, shingles
+from scrapy_simhash.features.shingles import among, shingle_sets, shingles
 from scrapy_simhash.item.content import read_facts
 from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.fields import MIN_PROSE
@@ -178,23 +179,23 @@ class PageText:
         ):
             return None
         # Or in the texts of scripts, maybe.
-        if not self._is_in(own, text, says.visible.decode(), says.pairs):
-            whole = " ".join(_TEXTS(root))
+        if not self._is_in(own, text, says.visible, says.pairs):
+            whole = " ".join(_TEXTS(root)).encode()
             if not self._is_in(own, text, whole, shingles(whole, self.secret)):
                 return None
         return says.text if is_whole else _lines_in(own, says.text, self.secret)
 
     def _is_in(
-        self, own: NDArray[np.uint64], text: str, whole: str, pairs: NDArray[np.uint64]
+        self, own: NDArray[np.uint64], text: str, whole: bytes, pairs: NDArray[np.uint64]
     ) -> bool:
-        """Whether a text is taken from another, with some left out, or in another order.
+        """Whether a text is taken from another in UTF-8, with some left out, or in another order.
 
         `own` and `pairs` are the shingles of the two.
         """
         (held,) = _shares([own], pairs)
         if not _MOST <= held < _OF_PAGE:
             return held >= _OF_PAGE
-        changes = Changes.of(text, whole).all
+        changes = Changes.of(text, whole.decode()).all
         pieces = [" ".join(change.new) for change in changes if len(change.new) >= _BEYOND]
         return all(share >= _PIECES for share in _shares(shingle_sets(pieces, self.secret), pairs))
 
@@ -206,10 +207,10 @@ def _shares(sets: list[NDArray[np.uint64]], pairs: NDArray[np.uint64]) -> list[f
 
 def _lines_in(own: NDArray[np.uint64], text: str, secret: bytes) -> str | None:
     """The lines of a text that another one has, given its shingles; None if they are no prose."""
-    lines = text.split("\n")
-    sets = shingle_sets(lines, secret)
-    held = zip(lines, sets, common(own, sets), strict=True)
-    found = "\n".join(line for line, one, count in held if one.size and count >= _LINE * one.size)
+    sets = shingle_sets(lines := text.split("\n"), secret)
+    ends = np.cumsum([0, *map(len, sets)])  # one by one takes longer than hashing
+    held = np.append(0, among(np.concatenate(sets), own).cumsum())[ends]
+    found = "\n".join(compress(lines, np.diff(held) >= np.maximum(1, _LINE * np.diff(ends))))
     return found if shingles(found, secret).size >= MIN_PROSE else None
 
 
