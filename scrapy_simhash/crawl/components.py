@@ -49,7 +49,8 @@ class SimhashSpiderMiddleware:
         page = tracker.open(response)
         if revisits is not None:
             revisits.begin(page, response)
-        held, error = list[Request](), None
+        held: list[Request] = []
+        error = None
         has_links = False
         try:
             async for output in tracker.follow(page, result):

@@ -314,7 +314,7 @@ def _hash(values: object, size: int, secret: bytes = b"") -> bytes:
 
 def _validators(headers: Headers) -> dict[str, bytes]:
     """The headers of a conditional request, given those of the cached response."""
-    validators = dict[str, bytes]()
+    validators: dict[str, bytes] = {}
     if etag := headers.get("ETag"):
         plain = _COMPRESSED.sub(b"", etag)
         validators["If-None-Match"] = etag if plain == etag else b"%b, %b" % (etag, plain)

@@ -108,7 +108,7 @@ class CrawlDatabase:
         """What this run has done, by the name of a stat."""
         # Of their items that go now the copies are orphans.
         self.run.recovery.clear(_CLEARING_SECONDS)
-        counts = Counter[str]()
+        counts: Counter[str] = Counter()
         for index in self._indexes.values():
             counts.update(index.lookup.counts)
         row = schema.sightings.c
@@ -128,7 +128,7 @@ class CrawlDatabase:
         """
         run = self.run
         run.close(settled=settled, **more)
-        absent = Counter[str]()
+        absent: Counter[str] = Counter()
         # The run is closed. What fails now is found out by a later one.
         with suppress(IndexUnavailable):
             if settled:
@@ -168,7 +168,7 @@ class DatabaseThread:
         answered: Callable[[Sequence[Job], Sequence[Any]], None],
     ) -> None:
         self._connect, self._answered = connect, answered
-        self._jobs = deque[Job]()
+        self._jobs: deque[Job] = deque()
         # Set when a caller waits for the answer to a job, and when the jobs fill a transaction.
         self._is_asked, self._is_full = threading.Event(), threading.Event()
         self._last_turn = float("-inf")

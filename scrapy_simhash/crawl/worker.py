@@ -40,7 +40,7 @@ class Worker:
         self.thread = DatabaseThread(connect, self._answered)
         self._timeout = timeout
         #: The answers that callers wait for, and since when there is such an answer.
-        self._asked = set[Future[Any]]()
+        self._asked: set[Future[Any]] = set()
         self._since = float("-inf")
         #: When the database was last found to hang.
         self._hung = float("-inf")

@@ -144,7 +144,7 @@ class Work:
         writer.release(self._released, self._old, self._claimant.run)
         writer.delete(self._release, orphaned=True)
         was_made_again = writer.confirm(self._confirm)
-        verdicts = dict[Document, Verdict]()
+        verdicts: dict[Document, Verdict] = {}
         if decided is not None:
             if held.counter != decided.counter or self._released or was_made_again:
                 decided = self._decide(lambda work: work(connection), writer.numbers.start)
@@ -165,7 +165,7 @@ class Work:
 
     def _texts(self, decided: _Decided) -> dict[int, bytes]:
         """The compressed texts to store, by their numbers: those that no claim has yet."""
-        texts = dict[int, bytes]()
+        texts: dict[int, bytes] = {}
         if not self._budgets[0]:
             return texts
         documents = decided.candidates.batch.documents
@@ -233,7 +233,7 @@ class Work:
 
 def _items(left_out: Sequence[LeftOut], namespace: int) -> dict[int, tuple[Any, ...]]:
     """What is noted at sightings of items that are left out, by their numbers: see `ITEM`."""
-    items = dict[int, tuple[Any, ...]]()
+    items: dict[int, tuple[Any, ...]] = {}
     for one in left_out:
         row = one.verdict.row
         if row is None or row.namespace != namespace:

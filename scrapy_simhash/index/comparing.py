@@ -58,7 +58,7 @@ class BatchCandidates:
             row.id: {} if number in self.batch.known else dict.fromkeys(seen.shown(row.identity))
             for number, row in enumerate(self.documents)
         }
-        by_digest = defaultdict[bytes | None, list[ClaimRow]](list)
+        by_digest: defaultdict[bytes | None, list[ClaimRow]] = defaultdict(list)
         for claim in claims:
             by_digest[claim.digest].append(claim)
         for row in map(self.documents.__getitem__, asking):

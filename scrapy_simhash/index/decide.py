@@ -361,12 +361,12 @@ def sharing_sites(row: ClaimRow, facts: Facts | None, similar: Sequence[Match]) 
     if facts is None or not similar:
         return frozenset()
     # Versions of one item count once, and a copy as it is shown, not as its claim is.
-    items_of_sites = defaultdict[str, dict[int, ClaimRow]](dict)
+    items_of_sites: defaultdict[str, dict[int, ClaimRow]] = defaultdict(dict)
     copies = (copy for match in similar for copy in match.copies)
     for item in (row, *copies, *(match.row for match in similar)):
         if item.facts:
             items_of_sites[site(item.url)].setdefault(item.identity, item)
-    shared = set[str]()
+    shared: set[str] = set()
     for name, items in items_of_sites.items():
         some = [Facts.unpack(item.facts or b"") for item in islice(items.values(), _COMPARED_ITEMS)]
         if any(are_two_items(*pair) for pair in combinations(some, 2)):

@@ -87,7 +87,7 @@ class Index:
         self.namespace = check_name(namespace)
         self._compared = storable(compared, TEXT_LENGTH)
         self._budgets = text_budget, item_budget
-        self.counts = Counter[str]()
+        self.counts: Counter[str] = Counter()
         self._owns_database = not isinstance(database, Database)
         if not isinstance(database, Database):
             url = check_url(database)

@@ -194,7 +194,7 @@ class Lookup:
         if not hits:
             return
         candidates.hot_keys = self._hot_keys(hits)
-        family = set[int]()
+        family: set[int] = set()
         for number, own in enumerate(keys if candidates.hot_keys else ()):
             bands = [key for key in own if key >> 32 < slots]
             if not candidates.hot_keys.isdisjoint(bands):
@@ -208,7 +208,7 @@ class Lookup:
             hits |= self._look_up(connection, candidates, family)
             candidates.hot_keys = self._hot_keys(hits)
         if self.keys.needs_shingles:
-            askers = defaultdict[int, list[int]](list)
+            askers: defaultdict[int, list[int]] = defaultdict(list)
             for row, own in zip(candidates.documents, keys, strict=True):
                 for key in own:
                     askers[key].append(row.id)
@@ -266,7 +266,7 @@ def _read_copies(
         for claim in candidates.compared[row.id]
         if row.facts and claim in claims and not may_be_one_site(row.url, claims[claim].url)
     }
-    copies = defaultdict[int, list[ClaimRow]](list)
+    copies: defaultdict[int, list[ClaimRow]] = defaultdict(list)
     since = visits.visit or 0 if lookup.rule.known == "pass" else 0
     while unread:
         here = lookup.here(ids=sorted(unread)) | {"since": since}

@@ -66,7 +66,7 @@ def _find(
     now = connection.scalars(sa.select(row.id).where(is_now, ~is_dead(schema.runs))).all()
     _, before = last_complete(connection, run.id, index.id)
     shown = [one.id for one in index.lookup.read_shown_last(connection, gone, visits)]
-    found = dict[int, dict[str, Any]]()
+    found: dict[int, dict[str, Any]] = {}
     for status, condition in (
         ("missing", _row.run.in_(before if everything else [])),
         ("gone", is_in(_row.id, "gone")),

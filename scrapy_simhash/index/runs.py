@@ -79,7 +79,7 @@ class Run:
         self.process = new_process_name()
         self.id = self.visit = 0
         # By namespaces, as of the last heartbeat.
-        self._visits = dict[int, Visits]()
+        self._visits: dict[int, Visits] = {}
         self._on_crash = on_crash
         self._closed = self._is_gone = False
         self._last_heartbeat = time.time()

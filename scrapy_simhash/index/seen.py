@@ -53,9 +53,9 @@ class Seen:
         self.visits, self._elsewhere = visits, elsewhere
         #: Those of the batch, by their numbers.
         self.added: dict[int, Sighting] = {}
-        self._of_identities = defaultdict[int, list[Sighting]](list)
-        self._meeting = defaultdict[int, list[Sighting]](list)
-        self._absent = defaultdict[int, int](int)
+        self._of_identities: defaultdict[int, list[Sighting]] = defaultdict(list)
+        self._meeting: defaultdict[int, list[Sighting]] = defaultdict(list)
+        self._absent: defaultdict[int, int] = defaultdict(int)
 
     def add_shown(self, sightings: Iterable[Sighting]) -> None:
         """Add what identities have shown lately."""
@@ -109,7 +109,7 @@ class Seen:
             return [], []
         # What is known by its digest alone is gone as soon as it shows anything else.
         since = self.visits.before if known[0].key.startswith(UNIDENTIFIED) else 0
-        by_visit = defaultdict[int, list[Sighting]](list)
+        by_visit: defaultdict[int, list[Sighting]] = defaultdict(list)
         for one in known:
             if since <= one.visit < self.visits.visit:
                 by_visit[one.visit].append(one)

@@ -189,8 +189,8 @@ class Writer:
         self.numbers = held.numbers
         # Added so far, beyond what was foreseen; negative if more was removed.
         self.claims, self.text_bytes, self.item_bytes = (-size for size in held.foreseen)
-        self.evicted = Counter[str]()
-        self._new = list[tuple[sa.Table, Sequence[Sequence[Any]]]]()
+        self.evicted: Counter[str] = Counter()
+        self._new: list[tuple[sa.Table, Sequence[Sequence[Any]]]] = []
 
     def record(self) -> None:
         """Remove what exceeds the budgets, and record the sizes; call it last."""

@@ -255,7 +255,7 @@ def digest_of(
         links: the URLs in those of them that are lists.
         secret: up to 64 bytes that key the hash.
     """
-    parts = dict[str, str]()
+    parts: dict[str, str] = {}
     for name, value in fields.items():
         if type(value) is not list:
             is_link = type(value) is str and "?" in value and is_url(name_of(name), value)

@@ -100,7 +100,8 @@ class Facts:
         values: dict[int, Folded] = {}
         names: dict[int, str] = {}
         fields = {**fields, **_times(fields)}
-        kept, others = sorted(fields), list[str]()
+        kept = sorted(fields)
+        others: list[str] = []
         if len(kept) > MAX_FIELDS:
             kept.sort(key=lambda name: fields[name].kind < Evidence.AMOUNT)
             kept, others = kept[: MAX_FIELDS - 1], sorted(kept[MAX_FIELDS - 1 :])

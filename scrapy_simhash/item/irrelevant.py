@@ -90,7 +90,7 @@ def irrelevant_fields(pairs: Sequence[Pair], read: ReadValues) -> list[FieldAdvi
     """Sets of fields to ignore, those that most items differ in first."""
     apart = [pair for pair in pairs if pair.changed]
     values = read({item for pair in apart[:_MOST_PAIRS] for item in pair.items})
-    by_fields = defaultdict[tuple[str, ...], list[Example]](list)
+    by_fields: defaultdict[tuple[str, ...], list[Example]] = defaultdict(list)
     for pair in apart[:_MOST_PAIRS]:
         if (example := _example(pair, values)) is not None:
             by_fields[tuple(example.values)].append(example)

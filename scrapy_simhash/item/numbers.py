@@ -121,7 +121,8 @@ def amount(text: str, *, expected: bool) -> Amount | None:
 
 def _in_full(text: str) -> str:
     """A text with numbers such as "250k" written in full."""
-    parts, done = list[str](), 0
+    parts: list[str] = []
+    done = 0
     for match in _NUMBERS.finditer(text):
         if thousands := _THOUSANDS.match(text, match.end()):
             value = Decimal(_canonical(match[0])) * _TIMES[thousands[0].strip()]

@@ -175,7 +175,8 @@ def _without(
     text: str, regex: re.Pattern[str], span_of: Callable[[str, re.Match[str]], Span | None]
 ) -> str:
     """A text without the spans of those matches that are state."""
-    parts, done, end = list[str](), 0, 0
+    parts: list[str] = []
+    done, end = 0, 0
     for start in _starts(text):
         if start < end or not (match := regex.match(text, start)):
             continue

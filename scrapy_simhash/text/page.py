@@ -227,7 +227,8 @@ def without_site_lines(text: str, name: str) -> str:
     Lines with numbers stay, because the numbers may tell two texts apart. All lines stay in a text
     that is about its site, such as its terms of use. In scripts with spaces, no lines are known.
     """
-    parts, done, place = list[str](), 0, text.find(name) if "." in name else -1
+    parts: list[str] = []
+    done, place = 0, text.find(name) if "." in name else -1
     if place < 0 or text.count(name) > _MOST_PLACES:
         return text
     while place >= 0:

@@ -172,7 +172,8 @@ class PageFacts:
 
 def _is_about_page(element: HtmlElement, surroundings: Surroundings) -> bool:
     """Whether an element is about the page, not about something else on it."""
-    inside, is_about = list[HtmlElement](), True
+    inside: list[HtmlElement] = []
+    is_about = True
     for around in chain((element,), element.iterancestors()):
         if (known := surroundings.get(around)) is not None:
             is_about = known
