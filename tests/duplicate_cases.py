@@ -28,6 +28,7 @@ from duplicate_pages import (
     one_site,
     page,
     raw_title,
+    reviewed,
     single,
     stored,
     terms_of,
@@ -135,6 +136,14 @@ ON_ONE_SITE = {
     "A category under the same title and paragraph, with other products": both(
         page(TEXT, tiles("one"), heading="Shop"),
         page(TEXT, tiles("two"), heading="Shop"),
+        read=titled,
+    ),
+    "Another test of a product, its verdict in a field beside the maker's description": both(
+        reviewed("a verdict"), reviewed("another verdict"), read=single
+    ),
+    "A job ad with another salary in a list on its page, the item a URL and a title": both(
+        page(TEXT, "<ul><li>Place: Oxford<li>Salary: <b>£25,000 a year</b></ul>"),
+        page(TEXT, "<ul><li>Place: Oxford<li>Salary: <b>£31,500 a year</b></ul>"),
         read=titled,
     ),
     "A page of a manual in a later version, with a note of twenty words more": one_site(

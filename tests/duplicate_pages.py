@@ -119,6 +119,12 @@ def beside(seed: str, views: int) -> str:
     return f"<aside><p>Read {views} times</p><ul>{related}</ul></aside>"
 
 
+def reviewed(seed: str) -> bytes:
+    """A product with its maker's description, and what a shop thinks of it."""
+    verdict = f"<h3>Our verdict</h3><p class='field' data-name='verdict'>{sentences(seed, 40)}</p>"
+    return page(thing(text=f"{LONG_TEXT}</div><div>{verdict}"))
+
+
 def tiles(seed: str) -> str:
     """Products in a list of links."""
     names = (sentences((seed, number), 6) for number in range(40))

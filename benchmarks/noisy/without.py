@@ -30,6 +30,7 @@ PARTS: dict[str, tuple[str, Any]] = {
     "microdata": ("text.page_facts:_microdata", _nothing),
     "site names": ("text.markup:_without_site", lambda title, domain: title),
     "rest of the page": ("index.decide:REST", 0.0),
+    "loose cuts": ("crawl.page_text:PageText.cut", lambda *_: None),
     "shared texts": ("index.decide:sharing_sites", lambda *_: frozenset()),
 }
 #: Relations that lessen what a difference weighs.

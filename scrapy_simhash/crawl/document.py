@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, cast
@@ -37,9 +37,10 @@ Reason = Literal[NoText, "disabled", "error_page", "too_short", "unreadable"]
 _SHELL_FEATURES = 32
 _SHELL_RATIO = 500
 
-# After an item that is a loose cut, the next items of its host are examined, then one of so many.
+# After an item that is a loose cut, the next items of its host are examined, then the texts of some
+# lengths, one of so many: whether equal texts are examined does not depend on their order.
 _FIRST_PAGES = 16
-_EACH_PAGE = 8
+_EACH_LENGTH = 8
 _REMEMBERED_HOSTS = 1024
 
 #: Digests of fewer bits may collide.
@@ -155,7 +156,7 @@ class DocumentMaker:
         compare = page.compare or settings.compare
         has_page = settings.fields is None and page.response is not None
         is_auto = compare == "auto" and page.has_one_item
-        cut = self._cut(page, says, content.text) if has_page and is_auto else None
+        cut = self._cut(page, says, content.prose) if has_page and is_auto else None
         document.facts = content.facts
         if has_page and (compare == "page" or cut is not None or (is_auto and not content.text)):
             main = says.content
@@ -179,20 +180,20 @@ class DocumentMaker:
             document.facts = says.facts_beside(content.facts)
         return None
 
-    def _cut(self, page: Page, says: PageText, text: str) -> str | None:
+    def _cut(self, page: Page, says: PageText, prose: Sequence[str]) -> str | None:
         """What a loose cut has of the main text of its page, as of some or most pages of a host.
 
-        Where many items were none, only every eighth is looked at: it takes a tenth of parsing.
+        Where many items were none, only an eighth is looked at: it takes a tenth of parsing.
         """
-        if not text:
+        if not prose:
             return None
         if len(self._uncut) > _REMEMBERED_HOSTS:
             self._uncut.clear()
         host = urlsplit(page.url).netloc
         self._uncut[host] += 1
-        if self._uncut[host] > _FIRST_PAGES and self._uncut[host] % _EACH_PAGE:
+        if self._uncut[host] > _FIRST_PAGES and sum(map(len, prose)) % _EACH_LENGTH:
             return None
-        cut = says.cut(text)
+        cut = says.cut(prose)
         if cut is not None:
             self._uncut[host] = 0
         return cut

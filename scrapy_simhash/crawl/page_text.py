@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
@@ -151,28 +151,32 @@ class PageText:
         rest = self.title.replace(name, " ", 1) if name in self.title else ""
         return " ".join([name, *filter(None, _NUMBERS.findall(rest))])
 
-    def cut(self, text: str) -> str | None:
-        """What a text has of the page's main text, if it also has what stands around that.
+    def cut(self, prose: Sequence[str]) -> str | None:
+        """What the prose of an item has of the page's main text, with what stands around that.
 
-        Such as counters, names of buttons and lists of related pages, which change. None of a text
-        that has nothing of the kind, or little of the main text.
+        Such as counters, names of buttons and lists of related pages, which change. None of prose
+        that has nothing of the kind, or little of the main text; or of several fields, one of which
+        has anything else.
         """
         if not self._is_parsed:
             return None
         says, root = self.content, self._root
         if isinstance(says, str) or isinstance(root, str):
             return None
+        text = "\n".join(prose)
         own, main = shingle_sets([text, says.text], self.secret)
         (held,) = common(own, [main])
         if main.size < MIN_PROSE or held < _PART * main.size or own.size - held <= _BEYOND:
             return None
         is_whole = held >= _HOLDS * main.size
-        if not is_whole:
+        if len(prose) > 1 or not is_whole:
             # The main text may lack what the spider has chosen well, which is hardly boilerplate.
-            beyond = np.setdiff1d(own, main, assume_unique=True)
-            (beside,) = common(beyond, [shingles(says.boilerplate, self.secret)])
-            if beside <= max(_BEYOND, _BESIDE * beyond.size):
-                return None
+            boilerplate = shingles(says.boilerplate, self.secret)
+            for one in [own] if len(prose) == 1 else shingle_sets(prose, self.secret):
+                beyond = np.setdiff1d(one, main, assume_unique=True)
+                (beside,) = common(beyond, [boilerplate])
+                if beyond.size > _BEYOND and beside <= max(_BEYOND, _BESIDE * beyond.size):
+                    return None
         # More than where lines are joined in another way, or whole words.
         if own.size - held <= _MANY * (says.text.count("\n") + _BEYOND) and all(
             len(change.new) < _BEYOND for change in Changes.of(text, says.text).all

@@ -167,7 +167,7 @@ class ItemReader:
         url = own_url(everything, page_url=page, key=None)
         marks = frozenset().union(*[name_of(other).marks for other in everything])
         content = ItemContent(
-            text=text,
+            prose=[text] if text else [],
             facts=_NO_FACTS,
             own_url=url,
             digest=digest_of(type(item).__name__, {name.text: value}, {}, {}, self.secret),

@@ -44,7 +44,7 @@ class ItemContent:
     """The content of an item.
 
     Attributes:
-        text: the prose, one value a line, the longest first; "" if there is none.
+        prose: the values that are prose, the longest first.
         facts: the short values.
         own_url: the URL of the item, or the values of its key; None if it has neither, or only
             the URL of the page.
@@ -59,7 +59,7 @@ class ItemContent:
         canonical: whether the item declares its URL, or that of the page, the canonical one.
     """
 
-    text: str
+    prose: Sequence[str]
     facts: Facts
     own_url: str | None
     digest: bytes | None
@@ -68,6 +68,11 @@ class ItemContent:
     has_more: bool = False
     published: int | None = None
     canonical: bool = False
+
+    @property
+    def text(self) -> str:
+        """The prose, one value a line; "" if there is none."""
+        return "\n".join(self.prose)
 
 
 def digest_on(content: ItemContent, page_url: str) -> bytes | None:
@@ -134,19 +139,19 @@ def read_item(
     place = url or (page_url if reader.has_page_url else "")
     if key is None:
         reader.drop_ids_of(place)
-    kept, text = reader.kept, reader.text()
-    reader.keep_state(is_review=not place, is_row=not (text or url or is_alone))
+    kept, prose = reader.kept, reader.prose()
+    reader.keep_state(is_review=not place, is_row=not (prose or url or is_alone))
     is_keyed = bool(key and url) and not any("url" in name_of(name).marks for name in key or ())
     compared = _compared(reader, has_url=bool(place) or is_alone, is_keyed=is_keyed)
     digest = digest_of(type(item).__name__, compared, reader.facts, reader.links, secret)
     return ItemContent(
-        text=text,
+        prose=prose,
         facts=Facts.of(reader.facts, secret, reader.shown),
         own_url=url,
         digest=None if any(map(reader.wants, unread)) else digest,
         has_page_url=reader.has_page_url and not is_keyed,
         is_empty=not kept and not reader.has_page_url,
-        has_more=not text and any(is_more(name, value) for name, value in kept.items()),
+        has_more=not prose and any(is_more(name, value) for name, value in kept.items()),
         published=published_first(flat_fields),
         canonical=is_canonical(flat_fields, page_url, url),
     )

@@ -79,13 +79,13 @@ class FieldReader:
     has_page_url: bool = False
     _prose: list[str] = field(default_factory=list)
 
-    def text(self) -> str:
-        """The prose of what was read."""
+    def prose(self) -> list[str]:
+        """The prose of what was read, the longest value first."""
         # Sorted by length, because two spiders choose different names and orders for the same
         # fields, and because readers of the report see the body first.
         if len(self._prose) == 1:  # a long text takes a while to hash
-            return self._prose[0]
-        return "\n".join(sorted(set(self._prose), key=lambda text: (-len(text), text)))
+            return self._prose
+        return sorted(set(self._prose), key=lambda text: (-len(text), text))
 
     def wants(self, name: str) -> bool:
         """Whether a field of the first level, or a field inside it, is to be read."""

@@ -22,8 +22,11 @@ from scrapy_simhash.item.languages import UNSPACED, any_of, pattern, phrases
 from scrapy_simhash.item.state import DATE, without_state
 from scrapy_simhash.item.times import is_moment, is_span
 
-# One word of snake_case, camelCase or plain text.
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+# One word of snake_case, camelCase or plain text: in Latin letters, or in others.
+_WORD = re.compile(
+    "[A-ZÀ-ÖØ-Þ]+(?![a-zß-öø-ɏḀ-ỿ])|[A-ZÀ-ÖØ-Þ]?[a-zß-öø-ɏḀ-ỿ]+"
+    r"|[^\W\d_A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ]+"
+)
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 _LONGEST_VALUE = 100
@@ -157,12 +160,8 @@ def state_of(name: str) -> IsValue | None:
     """What tells whether a value of a field, or of a row, is state; None if none is."""
     if not _ANY.isdisjoint("".join(words_of(part)) for part in name.split(".")):
         return _is_any
-    last = name.rpartition(".")[2]
-    # The first splits camelCase, but also words at letters with accents; the second splits neither.
-    forms = {
-        f"_{'_'.join(words)}_" for words in (words_of(last), _LETTERS.findall(last.casefold()))
-    }
-    return next((is_value for names, is_value in _STATES if any(map(names.search, forms))), None)
+    last = f"_{'_'.join(words_of(name.rpartition('.')[2]))}_"
+    return next((is_value for names, is_value in _STATES if names.search(last)), None)
 
 
 #: What a name may tell. Its value is ...

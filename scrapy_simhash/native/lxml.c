@@ -160,7 +160,8 @@ static int may_hold_facts(const Node *element, const char *names)
            is_named(element, "title");
 }
 
-/* Whether an element has no child, and a text that may have a digit: of ASCII, or some other. */
+/* Whether an element has no child, and a text that may have a digit, of ASCII or some other, or a
+ * colon, which follows the digits. */
 static int may_be_alone(const Node *element, const char *Py_UNUSED(names))
 {
     int has_digit = 0;
@@ -169,7 +170,7 @@ static int may_be_alone(const Node *element, const char *Py_UNUSED(names))
             return 0;
         if (is_text(node) && node->content)
             for (const char *at = content_of(node); *at && !has_digit; at++)
-                has_digit = (*at >= '0' && *at <= '9') || (unsigned char)*at >= 0x80;
+                has_digit = (*at >= '0' && *at <= ':') || (unsigned char)*at >= 0x80;
     }
     return has_digit;
 }

@@ -52,7 +52,7 @@ _LABEL_LENGTH = 40
 _VALUE_LENGTH = 80
 # Elements behind the heading in which a price may stand alone.
 _BEHIND = 100
-# Characters of such a price.
+# Characters of such a price, with its label.
 _ALONE_LENGTH = 64
 
 _DATES = {"page:datePublished", "page:datePosted", "page:startDate"}
@@ -62,7 +62,7 @@ _OTHER_TYPES = re.compile(
 )
 _KEYS_OF_FACTS = {*PROPERTIES, "joblocation", "offers"}
 # Elements whose values belong to a teaser, not to the page.
-_TEASER = {*BOILERPLATE, "a", "article", "header", "li"}
+_TEASER = {*BOILERPLATE, "a", "article", "header"}
 _JSON_LD = JSONDecoder(strict=False)
 _DIGIT = re.compile(r"\d")
 _DAY = len("2024-03-05")
@@ -84,7 +84,7 @@ def page_facts(root: HtmlElement) -> dict[str, Any]:
     - "page:datePosted", "page:identifier", "page:addressLocality" likewise, as of job ads;
     - "page:time", the first time beside the heading, if none of the dates is known;
     - "page:price" otherwise: the first amount that is the whole text of one of the first hundred
-      elements behind the heading;
+      elements behind the heading, or with a label in front, which may be an element of its own;
     - "page:value.Colour" and so on: the values of rows of two short cells, in tables and in
       definition lists, by their labels; a list, if several rows have one label.
 
@@ -183,6 +183,7 @@ def _is_about_page(element: HtmlElement, surroundings: Surroundings) -> bool:
             break
         if (
             around.tag in _TEASER
+            or (around.tag == "li" and around.find(".//a") is not None)
             or marking_of(around)
             or _OTHER_TYPES.search(around.get("itemtype", "")[: marked.VALUE])
         ):
@@ -208,8 +209,10 @@ def _time(elements: Iterable[HtmlElement], surroundings: Surroundings) -> str:
 def _price(heading: HtmlElement, surroundings: Surroundings) -> dict[str, str]:
     """The first price that is the whole text of an element behind the heading, if any."""
     for element in _leaves(heading):
-        text = element.text
-        if not text or len(text) > _ALONE_LENGTH or not _DIGIT.search(text):
+        text = element.text or ""
+        if text.rstrip().endswith((":", "：")):
+            text += element.tail or ""
+        if not 0 < len(text) <= _ALONE_LENGTH or not _DIGIT.search(text):
             continue
         price = short(text)
         is_price = amount(price.casefold(), expected=False) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 import pytest
@@ -42,7 +43,7 @@ def page(title: str = "A flood | The Herald", more: str = "", *, parsed: bool = 
 def test_a_text_is_a_cut_of_its_page_with_the_main_text_and_more_of_it(
     text: str, expected: bool
 ) -> None:
-    assert (page().cut(text) is not None) is expected
+    assert (page().cut([text]) is not None) is expected
 
 
 ROWS = [sentences(number, 5).replace(".", "") for number in range(100, 124)]
@@ -57,14 +58,14 @@ def test_a_text_with_a_part_of_the_main_text_and_boilerplate_is_cut_to_that_part
 <aside><p>{BESIDE}</p></aside>{{more}}</body></html>"""
     texts = [sentences(number, 40) for number in range(200, 206)]
 
-    def cut(*parts: str, more: str = "") -> str | None:
+    def cut(*parts: str, more: str = "", fields: Sequence[str] = ()) -> str | None:
         response = HtmlResponse(
             "http://a.com/1", body=html.replace("{more}", more).encode(), encoding="utf-8"
         )
         response.css("h1")
         seen = SimpleNamespace(response=response, url=response.url)
         found = PageText(seen, Settings.read(ScrapySettings()), b"x" * 16, 0.0)
-        return found.cut("\n".join(parts))
+        return found.cut(["\n".join(parts), *fields])
 
     assert cut(*texts, BESIDE) == "\n".join(texts)
     # With some of it left out, and in pieces that stand in another order.
@@ -78,5 +79,10 @@ def test_a_text_with_a_part_of_the_main_text_and_boilerplate_is_cut_to_that_part
     assert cut(*texts[:1], BESIDE) is None
     other = sentences("another answer", 30)
     assert cut(*texts, other, BESIDE, more=f"<table><td>{other}</table>") is None
+    # Nor is a field of its own, such as a verdict beside a maker's description.
+    whole = "\n".join([*texts, *ROWS])
+    assert cut(whole, BESIDE, fields=[other], more=f"<table><td>{other}</table>") is None
+    assert cut(whole, fields=[other], more=f"<table><td>{other}</table>") is None
+    assert whole in (cut(whole, BESIDE, fields=[texts[0], BESIDE]) or "")
     # From elsewhere.
     assert cut(*texts, BESIDE, sentences("not on the page", 12)) is None

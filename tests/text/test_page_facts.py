@@ -91,7 +91,11 @@ def test_the_name_of_the_site_in_a_heading_leaves_the_title_alone(title: str, lo
     [
         ("<p>Sold for <b>£195,000</b></p>", "£195,000"),
         ("<p>5 March 2026</p>", None),
-        ("<ul><li><b>£195,000</b></li></ul>", None),
+        ("<ul><li>Type: house<li>Price : £195,000</ul>", "Price : £195,000"),
+        ("<p><strong>Price:</strong> £195,000</p>", "Price: £195,000"),
+        ("<p><i>Price：</i>£195,000</p>", "Price：£195,000"),
+        ("<p><b>Price:</b> £195,000 or more, as the owner may decide by himself</p>", None),
+        ("<ul><li><a href='/x'>A house</a> <b>£195,000</b></li></ul>", None),
         ("<p></p>" * 100 + "<b>£195,000</b>", None),
     ],
 )
@@ -121,7 +125,8 @@ def rows(body: str) -> dict[str, object]:
         (f"<dl><dt>Length <dd>{'x' * 81}</dl>", {}),
         (f"<dl><dt>{'x' * 41} <dd>4</dl>", {}),
         ("<dl><dt>Day <dd>1 May <dt>Day: <dd>2 May</dl>", {"Day": ["1 May", "2 May"]}),
-        ("<ul><li><dl><dt>Length <dd>4</dl></ul>", {}),
+        ("<ul><li><dl><dt>Length <dd>4</dl></ul>", {"Length": "4"}),
+        ("<ul><li><a href='/x'>A boat</a><dl><dt>Length <dd>4</dl></ul>", {}),
         ("<aside><dl><dt>Length <dd>4</dl></aside>", {}),
         ("<div class='related'><dl><dt>Length <dd>4</dl></div>", {}),
         ("<article><dl><dt>Length <dd>4</dl></article><article>Another</article>", {}),
