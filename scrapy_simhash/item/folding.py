@@ -62,6 +62,7 @@ _PICTURE_OR_PAGE = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"<", b"\xef\xbb\xbf<"
 _HEAD = 64
 # Quotation marks and dashes that systems replace.
 _SIGNS = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―", 4 * "'" + 6 * '"' + 6 * "-")
+_SIGN = re.compile("[‘-‟«»‐-―]")
 _LANGUAGE = re.compile("[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*")
 
 
@@ -201,7 +202,7 @@ def _text(name: Name, text: str) -> Folded | None:
     # Similar texts are in one language.
     if "language" in name.marks and _LANGUAGE.fullmatch(folded):
         return None
-    plain = folded if folded.isascii() else folded.translate(_SIGNS)
+    plain = folded.translate(_SIGNS) if _SIGN.search(folded) else folded
     if "," in plain or "、" in plain or plain[-1] in ".。":
         plain = " ".join(_PUNCTUATION.sub(" ", plain).split()) or plain
     if len(text) > _LOOK:
