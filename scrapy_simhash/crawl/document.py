@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, cast
 from urllib.parse import urlsplit
+from zlib import crc32
 
 from scrapy_simhash.crawl.page_text import NoText, PageText
 from scrapy_simhash.crawl.scrapy_internals import release_tree
@@ -37,10 +38,11 @@ Reason = Literal[NoText, "disabled", "error_page", "too_short", "unreadable"]
 _SHELL_FEATURES = 32
 _SHELL_RATIO = 500
 
-# After an item that is a loose cut, the next items of its host are examined, then the texts of some
-# lengths, one of so many: whether equal texts are examined does not depend on their order.
+# After an item that is a loose cut, the next items of its host are examined, then one of so many by
+# the first characters of its text, so that an item and its copy are both examined, or neither.
 _FIRST_PAGES = 16
-_EACH_LENGTH = 8
+_ONE_OF = 8
+_BEGINNING = 64
 _REMEMBERED_HOSTS = 1024
 
 #: Digests of fewer bits may collide.
@@ -191,7 +193,8 @@ class DocumentMaker:
             self._uncut.clear()
         host = urlsplit(page.url).netloc
         self._uncut[host] += 1
-        if self._uncut[host] > _FIRST_PAGES and sum(map(len, prose)) % _EACH_LENGTH:
+        beginning = prose[0][:_BEGINNING].encode("utf-8", "replace")
+        if self._uncut[host] > _FIRST_PAGES and crc32(beginning) % _ONE_OF:
             return None
         cut = says.cut(prose)
         if cut is not None:
