@@ -74,7 +74,7 @@ _MARK = re.compile(r" ?[:(|\n][ \n]?| ")
 _GOES_ON = re.compile(r",? ?[a-zà-ÿа-я]|[^\W\d_]")
 _NEXT_MONTH = re.compile(r"(?i: ?(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz]))")
 _ONLINE = re.compile(rf"(?<!\w)(?:{pattern('online')})(?!\w)[^.!?]{{0,80}}$", re.IGNORECASE)
-_ONLINE_BEHIND = re.compile(rf"(?i: (?:(?:are|sind) )?(?:{pattern('online')})(?!\w))")
+_ONLINE_BEHIND = re.compile(rf"(?i: (?:{pattern('online')})(?!\w))")
 # A word with a capital, as in "iPhone 12".
 _NAME = re.compile(r"(?<!\w)(?=[^\WA-Z]*[A-Z])\w++ $")
 _UNITS = phrases("units")
