@@ -16,7 +16,7 @@
 
 /* How tokens are hashed: see core_sketches. */
 typedef struct {
-    uint64_t base, pair, second; /* 0 where no fingerprint and no digest is needed */
+    unsigned long long base, pair, second; /* 0 where no fingerprint and no digest is needed */
     Py_ssize_t window;
 } Hashing;
 

@@ -63,6 +63,8 @@ _OTHER_TYPES = re.compile(
 _KEYS_OF_FACTS = {*PROPERTIES, "joblocation", "offers"}
 # Elements whose values belong to a teaser, not to the page.
 _TEASER = {*BOILERPLATE, "a", "article", "header"}
+# So is an entry of a list that has a link among its first elements. Lists may be inside each other.
+_CARD = 32
 _JSON_LD = JSONDecoder(strict=False)
 _DIGIT = re.compile(r"\d")
 _DAY = len("2024-03-05")
@@ -183,7 +185,10 @@ def _is_about_page(element: HtmlElement, surroundings: Surroundings) -> bool:
             break
         if (
             around.tag in _TEASER
-            or (around.tag == "li" and around.find(".//a") is not None)
+            or (
+                around.tag == "li"
+                and any(one.tag == "a" for one in islice(around.iter("*"), _CARD))
+            )
             or marking_of(around)
             or _OTHER_TYPES.search(around.get("itemtype", "")[: marked.VALUE])
         ):

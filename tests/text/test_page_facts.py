@@ -127,6 +127,7 @@ def rows(body: str) -> dict[str, object]:
         ("<dl><dt>Day <dd>1 May <dt>Day: <dd>2 May</dl>", {"Day": ["1 May", "2 May"]}),
         ("<ul><li><dl><dt>Length <dd>4</dl></ul>", {"Length": "4"}),
         ("<ul><li><a href='/x'>A boat</a><dl><dt>Length <dd>4</dl></ul>", {}),
+        (f"<ul><li><dl><dt>Length <dd>4</dl>{'<i></i>' * 32}<a>x</a></ul>", {"Length": "4"}),
         ("<aside><dl><dt>Length <dd>4</dl></aside>", {}),
         ("<div class='related'><dl><dt>Length <dd>4</dl></div>", {}),
         ("<article><dl><dt>Length <dd>4</dl></article><article>Another</article>", {}),
