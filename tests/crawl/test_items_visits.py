@@ -150,3 +150,25 @@ async def test_the_item_of_a_page_is_known_beside_its_other_items(settings, url_
         again = await crawl(ShopSpider, settings | through, [f"{SHOP}/lamp"], url_of)
     shown = {name: again.stats.get(f"changes/{name}", 0) for name in found}
     assert shown == found
+
+
+class StorySpider(PageSpider):
+    """Stores the paragraphs of a page, or all its text."""
+
+    name = "stories"
+
+    def parse(self, response):
+        path = "//body//text()" if "all" in response.url else "//main//p//text()"
+        yield {"url": response.url, "text": " ".join(response.xpath(path).getall())}
+
+
+@deferred_f_from_coro_f
+async def test_equal_items_are_compared_by_equal_texts_wherever_in_the_crawl_they_are(settings):
+    """Where many items have no boilerplate, few are read beside their pages."""
+    pages = {f"/{number}": paragraphs(*story(number)) for number in range(16)}
+    pages |= {f"/{number}/all": paragraphs(*story("one")) for number in range(9)}
+    hosts = {"shop.example": {path: layout("shop", "Now", text) for path, text in pages.items()}}
+    settings |= {"CONCURRENT_REQUESTS": 1}
+    with serve_hosts(hosts) as through:
+        done = await crawl(StorySpider, settings | through, [f"{SHOP}{path}" for path in pages])
+    assert len(done.items) == 17
