@@ -50,8 +50,6 @@ _HOLDS = 0.95
 _LINE = 0.8
 # The share of boilerplate in what is not in the main text; the joints of lines are none.
 _BESIDE = 1 / 3
-# So many pairs of words beyond it for each of its lines are no joints between them.
-_MANY = 4
 # Plain strings are found without an object for each element.
 _TEXTS = etree.XPath("//text()", smart_strings=False)
 _TITLE = etree.XPath("string(head/title)", smart_strings=False)
@@ -177,11 +175,6 @@ class PageText:
                 (beside,) = common(beyond, [boilerplate])
                 if beyond.size > _BEYOND and beside <= max(_BEYOND, _BESIDE * beyond.size):
                     return None
-        # More than where lines are joined in another way, or whole words.
-        if own.size - held <= _MANY * (says.text.count("\n") + _BEYOND) and all(
-            len(change.new) < _BEYOND for change in Changes.of(text, says.text).all
-        ):
-            return None
         # Or in the texts of scripts, maybe.
         if not self._is_in(own, text, says.visible, says.pairs):
             whole = " ".join(_TEXTS(root)).encode()
