@@ -74,6 +74,11 @@ def _find(
         for one in connection.execute(_unmet(index.id, run, now, condition), {"gone": shown}):
             then = max(one.then, found.get(one.claim, one._mapping)["then"])
             found[one.claim] = {**one._mapping, "status": status, "then": then}
+    # Copies may show an item as it was when it was stored before, without any change since.
+    for one in [*found.values()]:
+        for number in came_of(ClaimRow(came_of=one["came_of"])):
+            if number in found and found[number]["created"] == one["created"]:
+                del found[number]
     # Each claim once, however many copies of it went.
     is_met = sa.and_(_row.run.in_(now), _row.status.not_in(ABSENT))
     told = sa.select(_row.claim, is_met, _row.visit).where(
@@ -151,6 +156,7 @@ def _unmet(
     shown = sa.func.coalesce(_row.digest, _claim.digest)
     return (
         sa.select(*(_row[name] for name in _KEPT), shown.label("digest"), _row.visit.label("then"))
+        .add_columns(_claim.created, _claim.came_of)
         .select_from(_with_claims)
         .where(_row.namespace == namespace, condition, _row.visit < run.visit)
         .where(_row.status.not_in((*ABSENT, RELEASED)), ~is_dead(schema.runs))

@@ -446,6 +446,13 @@ a T, d 500
 a T
     unchanged a, removed 1
 
+# A page that is gone at two addresses, which count its views
+a T#1, a?utm_source=x T#2, b U
+a?utm_source=x T#3, a T#4, b U
+    removed 0
+a 404, a?utm_source=x 404, b U
+    removed 1
+
 # A site that is down
 a T, b U
 a 503, b 503
