@@ -74,11 +74,7 @@ def _find(
         for one in connection.execute(_unmet(index.id, run, now, condition), {"gone": shown}):
             then = max(one.then, found.get(one.claim, one._mapping)["then"])
             found[one.claim] = {**one._mapping, "status": status, "then": then}
-    # Copies may show an item as it was when it was stored before, without any change since.
-    for one in [*found.values()]:
-        for number in came_of(ClaimRow(came_of=one["came_of"])):
-            if number in found and found[number]["created"] == one["created"]:
-                del found[number]
+    _join_unchanged(found)
     # Each claim once, however many copies of it went.
     is_met = sa.and_(_row.run.in_(now), _row.status.not_in(ABSENT))
     told = sa.select(_row.claim, is_met, _row.visit).where(
@@ -99,6 +95,14 @@ def _find(
     digests = _digests_met(index, now, visits.others, connection, asked)
     kept = [one for one in found.values() if one["digest"] not in digests]
     return [{name: one[name] for name in (*_KEPT, "status")} for one in kept]
+
+
+def _join_unchanged(found: dict[int, dict[str, Any]]) -> None:
+    """Delete claims whose items were stored again without a change: copies may still show them."""
+    for one in [*found.values()]:
+        for number in came_of(ClaimRow(came_of=one["came_of"])):
+            if number in found and found[number]["created"] == one["created"]:
+                del found[number]
 
 
 def _replaced(

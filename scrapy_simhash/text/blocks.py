@@ -56,7 +56,8 @@ _INLINES = listed(
 )
 # All other tags are block-level too; listed ones are found faster.
 _BLOCKS = listed(
-    "article blockquote body center div dl fieldset header html main ol section table tbody tr ul"
+    "article blockquote body center div dl dt fieldset header html main ol section table tbody tr "
+    "ul"
 )
 _LEAVES = {"address", "caption", "figure", "li", "pre", "summary"}
 # Text beside an article: a contact form, the caption of a picture.
@@ -82,7 +83,7 @@ class Actions(dict[Any, Action]):
         self.update(dict.fromkeys(_BESIDE, Action.BESIDE))
         self.update(dict.fromkeys(_LEAVES, Action.LEAF))
         self.update(dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), Action.HEADING))
-        self.update(dict.fromkeys(("br", "dd", "dt", "td", "th"), Action.SPACE))
+        self.update(dict.fromkeys(("br", "dd", "td", "th"), Action.SPACE))
         self.update(dict.fromkeys(_INLINES, Action.INLINE))
         self.update(a=Action.LINK, p=Action.PARAGRAPH)
         self.update(dict.fromkeys(skipped, Action.SKIP))

@@ -82,10 +82,10 @@ def test_body_is_all_visible_text(article: list[str]) -> None:
 def test_blocks() -> None:
     page = """<div>foo<b>bar</b> <i>baz</i> <!-- no --> qux<p>one<br>two</p>three
         <table><tr><td>a</td><td>b</td></tr><tr><th>c<td>d</table>
-        <h2>end</h2>of <?pi x?> it</div>"""
+        <dl><dt>e<dd>f<dt>g<dd>h</dl><h2>end</h2>of <?pi x?> it</div>"""
     text = page_text(page, extractor="body")
     assert text.splitlines() == [
-        "foobar baz qux", "one two", "three", "a b", "c d", "end", "of it"
+        "foobar baz qux", "one two", "three", "a b", "c d", "e", "f", "g", "h", "end", "of it"
     ]  # fmt: skip
 
 
