@@ -82,6 +82,8 @@ STATES = {
         ("17 people are looking at this right now", "5 people are looking at this right now"),
         ("Viewed 1,234 times", "Viewed 1,301 times"),
         ("12 people found this helpful", "14 people found this helpful"),
+        ("Helpful (35)", "Helpful (36)"),
+        ("2K+ bought in past month", "3K+ bought in past month"),
         ("301 people found it helpful", "322 people found it helpful"),
         ("4.5 (31 votes)", "4.6 (37 votes)"),
     ],
@@ -155,6 +157,8 @@ STATES = {
     ],
     "ja": [
         ("閲覧数: 120", "閲覧数: 133"),
+        ("現在12人が見ています", "現在8人が見ています"),
+        ("12人正在浏览此商品", "8人正在浏览此商品"),
         ("いいね! 12件", "いいね! 13件"),
         ("コメント(3)", "コメント(5)"),
         ("3日前", "2週間前"),
