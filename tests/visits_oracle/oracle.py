@@ -44,11 +44,15 @@ class Run:
 
 @dataclass(eq=False)
 class Stored:
-    """A content: an item that a visit has stored, in place of other contents."""
+    """A content: an item that a visit has stored, in place of other contents.
+
+    `unchanged` is the first of those that it equals, but for its state.
+    """
 
     item: Item
     visit: int
     before: set[Stored] = field(default_factory=set)
+    unchanged: Stored | None = None
 
     def came_of(self) -> set[Stored]:
         """All that it replaces, and what those have replaced."""
@@ -281,7 +285,8 @@ class Oracle:
         content, replaced = row.content, {one.content for one in row.replaces}
         is_same = row.name == "1" or (row.name == "5a" and row.replaces[0].run.complete)
         if stored and not (is_same and content and same(content.item.content, item.content)):
-            content = Stored(item, run.visit, replaced)
+            first = content and (content.unchanged or content) if is_same else None
+            content = Stored(item, run.visit, replaced, first)
         elif row.name == "3":
             # It stands for what others have changed to, too.
             content.before |= replaced - {content}
@@ -311,7 +316,7 @@ class Oracle:
         absent = [("missing", self._then(run))] if complete else []
         absent += [("gone", self.was(run, page)) for page in gone]
         found = ((how, one) for how, then in absent for one in self._absent_of(run, then))
-        told = {one.content: (how, one) for how, one in found}
+        told = {one.content.unchanged or one.content: (how, one) for how, one in found}
         self.absent += [(run.visit, one) for _, one in told.values()]
         return [(status, one.item.url) for status, one in told.values()]
 
