@@ -106,7 +106,7 @@ _WITH_COUNT = any_of(_COUNTED | _words_for("named") | _SINGULAR)
 _COUNT = any_of(_words_for("count"))
 _COUNTED_CJK = any_of(phrases("counted", *UNSPACED) | phrases("alone", *UNSPACED))
 _STOCK = "_(?:stock|inventory|lagerbestand)_(?!code|no_|number|symbol|exchange)|库存"
-# What matches the last part of a name, with "_" around its words.
+# What matches the last part of a name, or the last two, with "_" around their words.
 _STATES: list[tuple[re.Pattern[str], IsValue]] = [
     (re.compile(names), is_value)
     for names, is_value in (
@@ -142,7 +142,11 @@ _STATES: list[tuple[re.Pattern[str], IsValue]] = [
             ),
             _is_left,
         ),
-        ("^_(?:average_)?(?:ratings?|stars)(?:_value)?_$|评分|好评率|好评度", _is_rating),
+        (
+            "^_(?:(?:average|overall|star)_)?(?:ratings?|stars)(?:_(?:average|avg|rate|value))?_$"
+            "|评分|好评率|好评度",
+            _is_rating,
+        ),
         (_STOCK, _is_stock),
     )
 ]
@@ -160,8 +164,10 @@ def state_of(name: str) -> IsValue | None:
     """What tells whether a value of a field, or of a row, is state; None if none is."""
     if not _ANY.isdisjoint("".join(words_of(part)) for part in name.split(".")):
         return _is_any
-    last = f"_{'_'.join(words_of(name.rpartition('.')[2]))}_"
-    return next((is_value for names, is_value in _STATES if names.search(last)), None)
+    # "rating.count" is what "rating_count" is.
+    parts = name.split(".")
+    ends = [f"_{'_'.join(words_of(' '.join(parts[-size:])))}_" for size in (1, 2)]
+    return next((is_value for names, is_value in _STATES if any(map(names.search, ends))), None)
 
 
 #: What a name may tell. Its value is ...

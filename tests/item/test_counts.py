@@ -22,10 +22,11 @@ CHANGES = [
     *("updated", "update", "lastModified", "last_post", "dateModified", "更新时间", "обновлено"),
 ]
 PLACES = ["position", "rank", "ranking", "row_number", "排名", "page", "page_no", "offset"]
-RATINGS = ["rating", "stars", "average_rating", "ratingValue", "评分"]
+RATINGS = ["rating", "stars", "average_rating", "ratingValue", "评分", "rating.rate"]
 STOCKS = ["stock", "inventory", "lagerbestand", "库存"]
 COUNTS = [
     *("comment", "commentCount", "comments_total", "review", "review_count", "reply", "posts"),
+    *("rating.count", "comments.count", "data.reviews.total"),
     *("votes", "upvoteCount", "Bewertung", "评论", "评论数", "浏览次数", "コメント数"),
     *("댓글", "sold"),
     *(word.replace(" ", "_") for _, word in COUNTED),
@@ -41,7 +42,16 @@ COUNTS = [
 ]
 #: What an item has, or is: a number of them is no state.
 NUMBERS = [
-    *("word_count", "page_count", "pages", "bedroom_count", "num_rooms", "nb_pieces", "count"),
+    *(
+        "word_count",
+        "page_count",
+        "pages",
+        "bedroom_count",
+        "rooms.count",
+        "num_rooms",
+        "nb_pieces",
+        "count",
+    ),
     *("chapter_number", "post_number", "comment_id", "member_id", "page_id", "numberOfPages"),
     *("seats", "anzahl_zimmer", "liczba_pokoi", "количество_комнат", "页数", "字数", "房间数"),
 ]
