@@ -216,7 +216,8 @@ def _words(name: Name, text: str) -> Folded:
 
     Titles and codes may have such words.
     """
-    is_read = len(text) <= _SHORT and name.state is None and name.marks.isdisjoint(_STATELESS)
+    is_count = name.state is not None and name.state(text, False)
+    is_read = not is_count and len(text) <= _SHORT and name.marks.isdisjoint(_STATELESS)
     if not (is_read and _DIGIT.search(text) and _LETTER.search(text)):
         return Folded(Evidence.TEXT, f"t:{text}")
     rest = " ".join(without_state(text).split())

@@ -143,8 +143,7 @@ _STATES: list[tuple[re.Pattern[str], IsValue]] = [
             _is_left,
         ),
         (
-            "^_(?:(?:average|overall|star)_)?(?:ratings?|stars)(?:_(?:average|avg|rate|value))?_$"
-            "|评分|好评率|好评度",
+            "^_(?:(?:average|star)_)?(?:ratings?|stars)(?:_(?:average|avg|rate|value))?_$|评分|好评",
             _is_rating,
         ),
         (_STOCK, _is_stock),

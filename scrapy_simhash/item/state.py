@@ -340,7 +340,7 @@ def _labelled(text: str, start: int, end: int) -> int:
     if not _MARK.fullmatch(mark) or not (is_label or last in _COUNTED | _DONE):
         return 0
     behind = _WORD_BEHIND.match(text, end)
-    if behind and behind[1].casefold() in _TIMES:
+    if behind and behind[1].casefold().rstrip(".,") in _TIMES:
         return behind.end()
     if last in _DONE:
         return 0

@@ -160,7 +160,9 @@ def find_titles(elements: Elements, domain: str = "") -> Titles:
     headings = [(one, text) for one in elements.get("h1", ()) if (text := text_of(one))]
     separators = [*_SEPARATOR.finditer(title)]
     beginnings = [f" {fold(title[: one.start()])}" for one in separators] + [f" {fold(title)}"]
-    last = fold(title[separators[-1].end() :]) if separators else ""
+    # But not behind a colon, as in "Print: Goats at sea".
+    is_site = separators and separators[-1][0].strip() not in (":", "：")
+    last = fold(title[separators[-1].end() :]) if is_site else ""
     own = [pair for pair in headings if fold(pair[1]) not in ("", last)]
     for element, heading in own:
         if any(one.endswith(f" {fold(heading)}") for one in beginnings):

@@ -83,7 +83,7 @@ def page_facts(root: HtmlElement) -> dict[str, Any]:
     - "page:datePublished", "page:startDate", "page:price", "page:priceCurrency", "page:sku",
       "page:gtin", "page:mpn", "page:isbn", "page:productID": the first such property in JSON-LD, or
       else in microdata, or else in a meta element;
-    - "page:datePosted", "page:identifier", "page:addressLocality" likewise, as of job ads;
+    - "page:datePosted", "page:identifier", "page:addressLocality" likewise, as of ads and events;
     - "page:time", the first time beside the heading, if none of the dates is known;
     - "page:price" otherwise: the first amount that is the whole text of one of the first hundred
       elements behind the heading, or with a label in front, which may be an element of its own;
@@ -275,7 +275,7 @@ def _json_properties(scripts: list[str], names: list[str]) -> Iterator[tuple[str
     ]
     # The next events of the calendar, the offers of the day.
     for node in [one for one in nodes if len(nodes) == 1 or not _has_other_name(one, names)]:
-        place = _first(node.get("jobLocation"))
+        place = _first(node.get("jobLocation", node.get("location")))
         address = place.get("address") if isinstance(place, dict) else None
         for part in (node, _first(node.get("offers")), address):
             if isinstance(part, dict):

@@ -306,6 +306,19 @@ def test_equal_items_have_equal_digests_on_any_page() -> None:
     assert len(one.digest or b"") == 16
 
 
+def test_an_entry_of_a_list_is_equal_on_each_page_that_lists_it() -> None:
+    def digest(page: str, url: str) -> bytes | None:
+        return digest_on(read({"text": "Thanks!", "url": url, "page": page}, page_url=page), page)
+
+    thread = "https://forum.example/t/6"
+    for url in (f"{thread}#post-3", "/t/6#post-3", "/p/9", "/p/9?utm_source=mail"):
+        found = digest(thread, url)
+        assert found == digest(f"{thread}?page=2", url) is not None
+    assert found == digest(thread, "https://forum.example/p/9")
+    others = ("/p/8", "#post-3", "#post-4")
+    assert len({digest(f"{thread}{n}", url) for n in range(2) for url in others}) == 5
+
+
 @pytest.mark.parametrize("where", ["<a href='/{}.zip'>", '<img SRC = "/{}.png">', "<a href={}>"])
 @pytest.mark.parametrize("nest", [lambda value: value, lambda value: [{"is": value}, 1]])
 def test_where_markup_leads_is_in_the_digest_and_how_it_looks_is_not(where: str, nest: Any) -> None:

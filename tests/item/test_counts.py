@@ -42,18 +42,10 @@ COUNTS = [
 ]
 #: What an item has, or is: a number of them is no state.
 NUMBERS = [
-    *(
-        "word_count",
-        "page_count",
-        "pages",
-        "bedroom_count",
-        "rooms.count",
-        "num_rooms",
-        "nb_pieces",
-        "count",
-    ),
+    *("word_count", "page_count", "pages", "bedroom_count", "num_rooms", "nb_pieces", "count"),
     *("chapter_number", "post_number", "comment_id", "member_id", "page_id", "numberOfPages"),
     *("seats", "anzahl_zimmer", "liczba_pokoi", "количество_комнат", "页数", "字数", "房间数"),
+    "rooms.count",
 ]
 #: What is no count, though there is a number in it, or a word for none.
 TEXTS = [

@@ -259,6 +259,7 @@ def test_other_values_are_no_amounts(name: str, one: Any, other: Any) -> None:
         ("title", "The <em>Ferry</em> sinks", "The Ferry sinks"),
         ("authors", "Lind, Ada,  Marsh", "lind ada Marsh."),
         ("tag", ["山羊、渡船"], "山羊 渡船。"),
+        ("views", "790 views · listed 9 days ago", "803 views · listed 2 days ago"),
         ("date", "01月03日 10:10", "2020年01月03日 10:10"),
         ("date", "01-03 10:10", "2020-01-03 10:10"),
         ("date", "3 Jan 10:10", "Jan 3, 2020"),

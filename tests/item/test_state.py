@@ -83,6 +83,7 @@ STATES = {
         ("Viewed 1,234 times", "Viewed 1,301 times"),
         ("12 people found this helpful", "14 people found this helpful"),
         ("Helpful (35)", "Helpful (36)"),
+        ("This page has been accessed 1,847 times.", "This page has been accessed 1,851 times."),
         ("2K+ bought in past month", "3K+ bought in past month"),
         ("301 people found it helpful", "322 people found it helpful"),
         ("4.5 (31 votes)", "4.6 (37 votes)"),

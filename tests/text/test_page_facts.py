@@ -40,7 +40,7 @@ def linked_data(data: object) -> str:
     [
         *("Goats at sea", "Goats at sea – Island Post", "GOATS  AT SEA | Post", "Goats at Sea!"),
         *("Island Post » Goats at sea » Print", "Old version of Goats at sea - Wiki"),
-        *("[12] Goats at sea", "Goats at sea（川辺新聞） - ヤホー"),
+        *("[12] Goats at sea", "Goats at sea（川辺新聞） - ヤホー", "Print: Goats at sea"),
     ],
 )
 def test_a_title_of_which_a_part_ends_with_the_heading_is_the_heading(title: str) -> None:
@@ -259,9 +259,10 @@ def test_linked_data_gives_the_facts_of_a_thing(thing: object) -> None:
 def test_the_next_events_of_a_calendar_are_not_about_the_page() -> None:
     event = {"@type": "Event", "name": "Rope market", "startDate": "2024-05-06"}
     later = {"@type": "Event", "name": "Goat market", "startDate": "2024-05-07"}
+    later["location"] = {"@type": "Place", "address": {"addressLocality": "Hurst"}}
     assert "page:startDate" not in facts("<h1>Programme</h1>", linked_data([event, later]))
     found = facts("<h1>Goat market</h1>", linked_data([event, later]))
-    assert found["page:startDate"] == "2024-05-07"
+    assert (found["page:startDate"], found["page:addressLocality"]) == ("2024-05-07", "Hurst")
 
 
 @pytest.mark.parametrize(
