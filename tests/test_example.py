@@ -1,12 +1,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
-import shutil
-import subprocess
-import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -63,52 +58,3 @@ def test_score_counts_what_is_kept_twice_and_what_is_lost() -> None:
     again = score(["c2"], groups, before=frozenset({"a1", "b1", "c1"}))
     assert again.wrongly_kept == ["c2"]
     assert again.wrongly_dropped == []
-
-
-@pytest.mark.slow
-def test_demo_finds_every_duplicate_and_loses_nothing(tmp_path: Path) -> None:
-    """The demo itself, in a copy of the project: three crawls, and 0 only if all are right."""
-    project = shutil.copytree(
-        EXAMPLE, tmp_path / "project", ignore=shutil.ignore_patterns(".scrapy", "__pycache__")
-    )
-    finished = subprocess.run(
-        [sys.executable, "demo.py"],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    for field in ("price", "size", "date", "version"):
-        assert re.search(rf"\b{field} \(\d+\)", finished.stdout), field
-    assert f"Report: {project / '.scrapy/report.html'}" in finished.stderr
-    truth = json.loads((project / ".scrapy/manifest.json").read_text("utf-8"))
-    groups = truth["groups"]
-    feeds = [
-        {json.loads(line).get("url") for line in feed.read_text("utf-8").splitlines()} - {None}
-        for feed in (project / ".scrapy" / f"news-{number}.jsonl" for number in (1, 2, 3))
-    ]
-    # In another order, another copy comes first.
-    for feed in feeds[:2]:
-        assert all(len(feed.intersection(urls)) == 1 for urls in groups.values())
-        assert len(feed) == len(groups)
-    assert feeds[2] == set()
-    assert things(project, 1) == {frozenset(labels): 1 for labels in truth["others"].values()}
-    assert things(project, 2) == things(project, 1)
-    prices = {"http://quayside.example/offer/4", "http://yuhang.example/offer/3"}
-    assert things(project, 3) == {frozenset({url}): 1 for url in prices}
-
-
-def things(project: Path, number: int) -> Counter[frozenset[str]]:
-    """How often each thing that is no story was stored, by its labels in the manifest."""
-    truth = json.loads((project / ".scrapy/manifest.json").read_text("utf-8"))
-    group = {label: frozenset(labels) for labels in truth["others"].values() for label in labels}
-    lines = [
-        json.loads(line)
-        for name in ("news", "town", "manual")
-        for line in (project / f".scrapy/{name}-{number}.jsonl").read_text("utf-8").splitlines()
-    ]
-    return Counter(
-        group[item.get("url") or ", ".join(item.values())] for item in lines if "text" not in item
-    )
