@@ -52,7 +52,8 @@ class ItemContent:
             Facts count in their notation, and so does the own URL. The URL of the page, times
             during the crawl, the order of fields and lists, and the state of an item that has a URL
             do not count, nor do more than the sites of URLs if the item has a key.
-        has_page_url: whether the item has the URL of its page, and no key.
+        has_page_url: whether the item has the URL of its page, and neither a key nor a field such
+            as `url` with a different one.
         is_empty: whether it has nothing, not even that URL.
         has_more: whether it has no text, but more than facts: markup, data, lists of links.
         published: when the item was published, in epoch seconds, if a field tells it.
@@ -76,8 +77,8 @@ class ItemContent:
 
 
 def digest_on(content: ItemContent, page_url: str) -> bytes | None:
-    """The digest, with the URL of the page if that is all the item has: elsewhere it differs."""
-    if content.digest is None or not content.has_page_url or content.own_url is not None:
+    """The digest, with the URL of the page if the item has it: on other pages the item differs."""
+    if content.digest is None or not content.has_page_url:
         return content.digest
     page = untracked(page_url).encode("utf-8", "surrogatepass")
     return blake2b(content.digest + page, digest_size=16).digest()
@@ -142,14 +143,20 @@ def read_item(
     kept, prose = reader.kept, reader.prose()
     reader.keep_state(is_review=not place, is_row=not (prose or url or is_alone))
     is_keyed = bool(key and url) and not any("url" in name_of(name).marks for name in key or ())
-    compared = _compared(reader, url, has_url=bool(place) or is_alone, is_keyed=is_keyed)
+    own = [name for name, value in flat_fields.items() if url and _is_own(name, value, url)]
+    compared = _compared(reader, has_url=bool(place) or is_alone, is_keyed=is_keyed)
+    if url and own and (reader.has_page_url or own[0] in kept):
+        # The same on each page that lists the item, also if it is a place there. As a list, it has
+        # its signature.
+        compared = {name: compared[name] for name in compared.keys() - own}
+        compared["(url)"] = [untracked(url)]
     digest = digest_of(type(item).__name__, compared, reader.facts, reader.links, secret)
     return ItemContent(
         prose=prose,
         facts=Facts.of(reader.facts, secret, reader.shown),
         own_url=url,
         digest=None if any(map(reader.wants, unread)) else digest,
-        has_page_url=reader.has_page_url and not is_keyed,
+        has_page_url=reader.has_page_url and not (is_keyed or own),
         is_empty=not kept and not reader.has_page_url,
         has_more=not prose and any(is_more(name, value) for name, value in kept.items()),
         published=published_first(flat_fields),
@@ -202,9 +209,7 @@ def is_canonical(fields: Mapping[str, Any], page_url: str, own_url: str | None) 
     return any(is_page_url(declared.strip(), url) for url in (page_url, own_url) if url)
 
 
-def _compared(
-    reader: FieldReader, url: str | None, *, has_url: bool, is_keyed: bool
-) -> dict[str, Any]:
+def _compared(reader: FieldReader, *, has_url: bool, is_keyed: bool) -> dict[str, Any]:
     """What tells whether two items are equal."""
     fields, facts = reader.kept, reader.facts
     if has_url:
@@ -216,12 +221,6 @@ def _compared(
             if name not in states
         }
     if not is_keyed:
-        own = [name for name, value in fields.items() if url and _is_own(name, value, url)]
-        if url and (own or reader.has_page_url):
-            # The same on each page that lists the item, also if it is a place there. As a list,
-            # it has its signature.
-            fields = {name: fields[name] for name in fields.keys() - own}
-            fields["(url)"] = [untracked(url)]
         return fields
     # A key that is no URL tells an item at all of its URLs, such as those of two sessions.
     return {
@@ -231,8 +230,8 @@ def _compared(
 
 
 def _is_own(name: str, value: Any, url: str) -> bool:
-    """Whether a value is the own URL of an item, in any notation."""
-    text = alone(value)
+    """Whether a field is for the URL of an item, and its value is that URL in any notation."""
+    text = alone(value) if name.casefold() in OWN_NAMES else None
     return type(text) is str and is_url(name_of(name), text) and is_page_url(text.strip(), url)
 
 

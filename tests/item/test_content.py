@@ -317,6 +317,12 @@ def test_an_entry_of_a_list_is_equal_on_each_page_that_lists_it() -> None:
     assert found == digest(thread, "https://forum.example/p/9")
     others = ("/p/8", "#post-3", "#post-4")
     assert len({digest(f"{thread}{n}", url) for n in range(2) for url in others}) == 5
+    # Branches of a firm, each on a page of its own.
+    branches = [f"{thread}/{number}" for number in range(2)]
+    given = [
+        {"name": "Ann's", "website": "https://anns.example/", "page": page} for page in branches
+    ]
+    assert len({digest_on(read(given[n], page), page) for n, page in enumerate(branches)}) == 2
 
 
 @pytest.mark.parametrize("where", ["<a href='/{}.zip'>", '<img SRC = "/{}.png">', "<a href={}>"])
