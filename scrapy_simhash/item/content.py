@@ -144,12 +144,7 @@ def read_item(
     reader.keep_state(is_review=not place, is_row=not (prose or url or is_alone))
     is_keyed = bool(key and url) and not any("url" in name_of(name).marks for name in key or ())
     own = [name for name, value in flat_fields.items() if url and _is_own(name, value, url)]
-    compared = _compared(reader, has_url=bool(place) or is_alone, is_keyed=is_keyed)
-    if url and own and (reader.has_page_url or own[0] in kept):
-        # The same on each page that lists the item, also if it is a place there. As a list, it has
-        # its signature.
-        compared = {name: compared[name] for name in compared.keys() - own}
-        compared["(url)"] = [untracked(url)]
+    compared = _compared(reader, own, url, has_url=bool(place) or is_alone, is_keyed=is_keyed)
     digest = digest_of(type(item).__name__, compared, reader.facts, reader.links, secret)
     return ItemContent(
         prose=prose,
@@ -209,8 +204,10 @@ def is_canonical(fields: Mapping[str, Any], page_url: str, own_url: str | None) 
     return any(is_page_url(declared.strip(), url) for url in (page_url, own_url) if url)
 
 
-def _compared(reader: FieldReader, *, has_url: bool, is_keyed: bool) -> dict[str, Any]:
-    """What tells whether two items are equal."""
+def _compared(
+    reader: FieldReader, own: Sequence[str], url: str | None, *, has_url: bool, is_keyed: bool
+) -> dict[str, Any]:
+    """What tells whether two items are equal; the fields `own` have the own URL, if any has."""
     fields, facts = reader.kept, reader.facts
     if has_url:
         # Else its state may be all that tells an item from others, such as rows of a table.
@@ -220,6 +217,10 @@ def _compared(reader: FieldReader, *, has_url: bool, is_keyed: bool) -> dict[str
             for name, value in fields.items()
             if name not in states
         }
+    if url and own and (reader.has_page_url or own[0] in fields):
+        # The same on each page that lists the item, also if it is a place there. As a list, it has
+        # its signature.
+        return {name: fields[name] for name in fields.keys() - own} | {"(url)": [untracked(url)]}
     if not is_keyed:
         return fields
     # A key that is no URL tells an item at all of its URLs, such as those of two sessions.
