@@ -106,7 +106,8 @@ _WITH_COUNT = any_of(_COUNTED | _words_for("named") | _SINGULAR)
 _COUNT = any_of(_words_for("count"))
 _COUNTED_CJK = any_of(phrases("counted", *UNSPACED) | phrases("alone", *UNSPACED))
 _STOCK = "_(?:stock|inventory|lagerbestand)_(?!code|no_|number|symbol|exchange)|库存"
-# What matches the last part of a name, or the last two, with "_" around their words.
+# What matches the last part of a name, and what of counts and ratings the last two, with "_" around
+# their words.
 _STATES: list[tuple[re.Pattern[str], IsValue]] = [
     (re.compile(names), is_value)
     for names, is_value in (
@@ -163,10 +164,14 @@ def state_of(name: str) -> IsValue | None:
     """What tells whether a value of a field, or of a row, is state; None if none is."""
     if not _ANY.isdisjoint("".join(words_of(part)) for part in name.split(".")):
         return _is_any
-    # "rating.count" is what "rating_count" is.
-    parts = name.split(".")
-    ends = [f"_{'_'.join(words_of(' '.join(parts[-size:])))}_" for size in (1, 2)]
-    return next((is_value for names, is_value in _STATES if any(map(names.search, ends))), None)
+    *_, last = ends = [
+        f"_{'_'.join(words_of(' '.join(name.split('.')[-size:])))}_" for size in (2, 1)
+    ]
+    for names, is_value in _STATES:
+        # "rating.count" is what "rating_count" is.
+        if any(map(names.search, ends if is_value in (_is_count, _is_rating) else [last])):
+            return is_value
+    return None
 
 
 #: What a name may tell. Its value is ...
@@ -265,6 +270,7 @@ def name_of(text: str) -> Name:
     tests: dict[Mark, bool] = {
         "stock": state is _is_stock or last in _FOR_SALE,
         "price": _PRICE_CJK.search(plain) is not None,
+        "rating": state is _is_rating and len(parts) > 1,
         "silent": "metadata" in parts and last in _SILENT_METADATA,
     }
     digest = blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=4).digest()

@@ -45,7 +45,7 @@ NUMBERS = [
     *("word_count", "page_count", "pages", "bedroom_count", "num_rooms", "nb_pieces", "count"),
     *("chapter_number", "post_number", "comment_id", "member_id", "page_id", "numberOfPages"),
     *("seats", "anzahl_zimmer", "liczba_pokoi", "количество_комнат", "页数", "字数", "房间数"),
-    "rooms.count",
+    *("rooms.count", "last_update.version"),
 ]
 #: What is no count, though there is a number in it, or a word for none.
 TEXTS = [
