@@ -164,12 +164,12 @@ def state_of(name: str) -> IsValue | None:
     """What tells whether a value of a field, or of a row, is state; None if none is."""
     if not _ANY.isdisjoint("".join(words_of(part)) for part in name.split(".")):
         return _is_any
-    *_, last = ends = [
-        f"_{'_'.join(words_of(' '.join(name.split('.')[-size:])))}_" for size in (2, 1)
-    ]
+    parts = name.split(".")
+    last, both = (f"_{'_'.join(words_of(' '.join(parts[-size:])))}_" for size in (1, 2))
     for names, is_value in _STATES:
         # "rating.count" is what "rating_count" is.
-        if any(map(names.search, ends if is_value in (_is_count, _is_rating) else [last])):
+        is_inside = is_value in (_is_count, _is_rating) and names.search(both)
+        if is_inside or names.search(last):
             return is_value
     return None
 

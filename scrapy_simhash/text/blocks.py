@@ -56,8 +56,7 @@ _INLINES = listed(
 )
 # All other tags are block-level too; listed ones are found faster.
 _BLOCKS = listed(
-    "article blockquote body center div dl dt fieldset header html main ol section table tbody tr "
-    "ul"
+    "article blockquote body center div dl fieldset header html main ol section table tbody tr ul"
 )
 _LEAVES = {"address", "caption", "figure", "li", "pre", "summary"}
 # Text beside an article: a contact form, the caption of a picture.

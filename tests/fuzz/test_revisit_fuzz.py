@@ -21,8 +21,8 @@ from visited_sites import FailsToStore
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Sites of a crawl: 10, and 25 with `--hypothesis-profile=full`.
-SITES = profile.default.max_examples // 2
+#: Sites of a crawl: 20, and 50 with `--hypothesis-profile=full`.
+SITES = profile.default.max_examples
 VISITS = 13
 
 

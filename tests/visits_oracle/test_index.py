@@ -66,7 +66,7 @@ def test_the_last_visit_of_a_case_in_all_orders(mode: str, one: VisitCase) -> No
     ("engine", "numbers"),
     [
         *((engine, range(20)) for engine in ENGINES),
-        pytest.param("sqlite", range(20, 80), marks=pytest.mark.slow),
+        pytest.param("sqlite", range(20, 140), marks=pytest.mark.slow),
     ],
 )
 def test_random_histories(
@@ -83,7 +83,7 @@ def test_random_histories(
 
 @in_both_modes
 @pytest.mark.parametrize(
-    "numbers", [range(20), pytest.param(range(20, 80), marks=pytest.mark.slow)], ids=len
+    "numbers", [range(20), pytest.param(range(20, 140), marks=pytest.mark.slow)], ids=len
 )
 def test_several_items_in_one_transaction(mode: str, numbers: range) -> None:
     for number in numbers:
