@@ -15,6 +15,7 @@ begins with `*` has none. Further words:
     print     the page without all that surrounds its content
     json      JSON instead of a page
     stamped   the item has the time when it was fetched
+    unread    the item does not have the text of its page
     refused   a later pipeline drops the item
     raises    the callback fails
     stops     the crawl is stopped after this page
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-WORDS = {"print", "json", "stamped", "refused", "raises", "stops", "meanwhile"}
+WORDS = {"print", "json", "stamped", "unread", "refused", "raises", "stops", "meanwhile"}
 
 
 class Thing(NamedTuple):
@@ -244,6 +245,8 @@ def read_items(page: Thing, response: Response) -> Iterator[tuple[Thing, dict[st
             item["url"] = thing.url
         if "stamped" in thing.words:
             item["fetched"] = dt.datetime.now(dt.UTC).isoformat()
+        if "unread" in thing.words:
+            del item["text"]
         yield thing, item
 
 

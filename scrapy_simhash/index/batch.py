@@ -80,20 +80,20 @@ def document_row(document: Document, claimant: ClaimRow, width: int) -> ClaimRow
 
 
 def equal_at_once(document: Document, was: Sequence[Sighting]) -> Sighting | None:
-    """What shows that a document is unchanged, whatever its text: an equal item of its identity.
+    """What shows that a document is unchanged: an equal item of its identity, on an equal page.
 
-    An item that has nothing but its page's text is unchanged if its page is.
+    A page that was not modified is what it was.
     """
-    if document.digest is None:
+    if document.digest is None or not was:
         return None
-    is_bare = document.facts is not None and not document.facts.own_kinds
-    if not document.downloaded_in and is_bare and document.page_sketch is not None:
-        return None
-    # Of a page that was not modified, made of its download, and found to be so since.
+    # Made of its download, and found to be so since.
     run = document.downloaded_in
+    facts = None if document.facts is None else document.facts.packed()
+    page = None if document.page_sketch is None else (text_digest_of(document), facts)
     for one in was:
-        is_of_download = not run or (one.of_claim and one.made <= run <= one.run)
-        if one.digest == document.digest and is_of_download:
+        is_of_download = one.of_claim and one.made <= run <= one.run
+        is_same = is_of_download if run else page in (None, (one.text_digest, one.facts))
+        if is_same and one.digest == document.digest:
             return one
     return None
 

@@ -158,7 +158,7 @@ class Work:
         """What is stored if nobody else writes: no more answers are waited for behind the lock."""
         texts = self._texts(decided).values() if decided else ()
         return Sizes(
-            sum(map(_has_own_claim, decided.verdicts if decided else ())),
+            sum(one.new_claim is not None for one in (decided.verdicts if decided else ())),
             sum(map(len, texts)),
             sum(one[-1] for one in self._left_out.values()),
         )
@@ -171,7 +171,7 @@ class Work:
         documents = decided.candidates.batch.documents
         for document, verdict in zip(documents, decided.verdicts, strict=True):
             number = verdict.row.id if verdict.row else 0
-            is_stored = _has_own_claim(verdict) or not decided.seen.added[number].of_claim
+            is_stored = verdict.new_claim or not decided.seen.added[number].of_claim
             text = packed_text(document) if is_stored else None
             if text is not None and len(text) <= largest(self._budgets[0]):
                 texts[number] = text
@@ -207,8 +207,8 @@ class Work:
         """Write the claims of the documents of a batch, with their keys."""
         rows, keys = list[ClaimRow](), list[Sequence[int]]()
         for verdict, own in zip(verdicts, candidates.keys, strict=True):
-            if verdict.claim is not None and not verdict.has_old_claim:
-                rows.append(verdict.claim)
+            if (claim := verdict.new_claim) is not None:
+                rows.append(claim)
                 keys.append(own)
         hot = sum(not candidates.hot_keys.isdisjoint(own) for own in keys)
         self._lookup.counts["index/hot_keys"] += hot
@@ -246,10 +246,6 @@ def _items(left_out: Sequence[LeftOut], namespace: int) -> dict[int, tuple[Any, 
 def _reason_to_skip(document: Document) -> str | None:
     is_empty = document.sketch.fingerprint is None and not document.downloaded_in
     return "no_text" if is_empty else None
-
-
-def _has_own_claim(verdict: Verdict) -> bool:
-    return verdict.claim is not None and not verdict.has_old_claim
 
 
 def _sighting_row(verdict: Verdict, seen: Seen, visit: int) -> tuple[Any, ...]:

@@ -98,8 +98,8 @@ class BatchCandidates:
         """Add a document of the batch for those behind it, by its verdict."""
         if verdict.row is None:
             return
-        if verdict.claim is not None:
-            self.rows[verdict.row.id] = verdict.claim
+        if claim := verdict.claim or verdict.new_claim:
+            self.rows[verdict.row.id] = claim
         elif verdict.match is not None:
             number = verdict.match.row.id
             self.copies.setdefault(number, []).append(verdict.row)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.features.changes import Changes
 from scrapy_simhash.index.verdict import ClaimRow, FactsMode, Known, Match, Sighting
-from scrapy_simhash.item.evidence import PAGE_BIT
-from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts
+from scrapy_simhash.item.evidence import PAGE_BIT, Evidence
+from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts, lasting
 from scrapy_simhash.item.names import name_of
 from scrapy_simhash.keys.plan import distance_of
 from scrapy_simhash.simhash.measure import candidate_limit
@@ -119,3 +119,61 @@ def tells_change(
         return row.text_digest == was.text_digest or match.row.text_digest != was.text_digest
     then, now = since.changes(), match.changes()
     return then is None or now is None or then.pairs.isdisjoint(now.pairs)
+
+
+def is_unchanged(row: ClaimRow, old: Sighting, match: Match | None, rule: Rule) -> bool:
+    """Whether a document shows what was shown earlier, but for its state.
+
+    `match` is the claim with that text, if it is stored.
+    """
+    of_page = row.compared_by == ComparedBy.PAGE
+    own_kinds = Facts.unpack(row.facts or b"").own_kinds if of_page else frozenset()
+    # With nothing but URL, title and state it stands for the text of its page.
+    is_bare = of_page and not own_kinds
+    if row.digest is not None and row.digest == old.digest and not is_bare:
+        return True
+    # If it has values, but no text, boxes beside these are no part of it, whatever the text.
+    has_values = bool(own_kinds) and Evidence.REST not in own_kinds
+    if ComparedBy.EXACT in (row.compared_by, old.compared_by) or row.compared_by != old.compared_by:
+        return False
+    is_same = has_values or row.text_digest == old.text_digest
+    if not is_same and not (match and _is_same_text(match, rule)):
+        return False
+    return _has_same_facts(row, old, rule, with_page=not has_values)
+
+
+def _has_same_facts(row: ClaimRow, old: Sighting, rule: Rule, *, with_page: bool = True) -> bool:
+    if row.facts is None or old.facts is None:
+        return row.facts == old.facts
+    changed = changed_facts(Facts.unpack(row.facts), Facts.unpack(old.facts), rule.ignored_keys)
+    if not with_page:
+        changed = {key for key in changed if not key & PAGE_BIT}
+    return not (changed if rule.change_similarity == 1 else changed - {REST_KEY})
+
+
+def has_text(row: ClaimRow, match: Match, rule: Rule) -> bool:
+    """Whether a claim has the text that a document shows."""
+    is_equal = are_equal(row, match.row) or row.text_digest == match.row.text_digest
+    return is_equal or _is_same_text(match, rule)
+
+
+def _is_same_text(match: Match, rule: Rule) -> bool:
+    """Whether a text that is not equal differs in its state only, or hardly and in no number."""
+    changes = match.changes() if match.changes else None
+    if changes is not None and not changes:
+        return True
+    if match.jaccard is None or rule.change_similarity == 1:
+        return False
+    is_close = match.jaccard >= rule.change_similarity
+    return is_close and not (changes and changes.has_numbers)
+
+
+def shows(claim: ClaimRow, row: ClaimRow) -> bool:
+    """Whether a claim shows exactly what a document does, but for state in its fields."""
+    if row.compared_by != claim.compared_by:
+        return False
+    if row.compared_by == ComparedBy.EXACT:
+        return row.digest == claim.digest
+    return row.text_digest == claim.text_digest and (
+        row.facts == claim.facts or lasting(row.facts) == lasting(claim.facts)
+    )

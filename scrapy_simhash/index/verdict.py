@@ -243,9 +243,15 @@ class Verdict:
         return None if row is None else group_name(row.namespace, row.origin)
 
     @property
+    def new_claim(self) -> ClaimRow | None:
+        """The claim that is made of a document: of what is stored, or has another text now."""
+        row = self.claim or (self.match and self.match.row)
+        return row if row and self.row and row.id == self.row.id else None
+
+    @property
     def has_old_claim(self) -> bool:
         """Whether its claim is that of an earlier visit, which stays whatever becomes of it."""
-        return self.claim is not None and self.row is not None and self.claim.id != self.row.id
+        return self.claim is not None and self.new_claim is None
 
     @property
     def since(self) -> float | None:

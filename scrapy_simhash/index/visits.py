@@ -28,7 +28,8 @@ the item                                                               is       
 row 2 calls a copy has changed if it is stored, and 5c is new. Items that the last visit of another
 spider stored cover neither a changed version of themselves, nor an unchanged or moved item that
 this spider has stored before. An item that was restored by hand is stored again while it is
-unchanged, although a claim covers it, and covers no other item.
+unchanged, although a claim covers it, and covers no other item. An item may be unchanged although
+its page has another text now. With "drop" it then gets a claim of that text, for its copies.
 
 Examples, each a second visit; "a: X" means that URL a shows the content X:
 
@@ -48,8 +49,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from scrapy_simhash.db.values import ComparedBy, storable
-from scrapy_simhash.index.rule import Compared, Rule, tells_change
+from scrapy_simhash.db.values import State, storable
+from scrapy_simhash.index.rule import Compared, Rule, has_text, is_unchanged, shows, tells_change
 from scrapy_simhash.index.seen import Seen, unmet
 from scrapy_simhash.index.verdict import (
     ADDED_PASSAGE,
@@ -64,8 +65,7 @@ from scrapy_simhash.index.verdict import (
     former_url,
     packed_numbers,
 )
-from scrapy_simhash.item.evidence import PAGE_BIT, Evidence
-from scrapy_simhash.item.facts import REST_KEY, Facts, changed_facts, lasting
+from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.urls import same_site
 
 
@@ -91,7 +91,10 @@ def judge(
         return _verdict(row, status, rule, compared, covering, is_known=is_known, **how)
 
     if same:
-        return verdict("unchanged", replaces=[same])
+        stands = compared.get(same.claim)
+        if stands is None or not has_text(row, stands, rule):
+            stands = next(iter(covering), None)
+        return verdict("unchanged", replaces=[same], match=stands)
     # What is not met yet of what it was, the most similar first.
     replaced = _by_likeness(unmet(was, here), row, compared) or here[-1:]
     again = equal_to(row, here, compared, rule)
@@ -115,7 +118,7 @@ def judge(
     if equal:
         # Its page may have had other items, or none, and it another identity there.
         status: Status = "moved" if former_url(row, equal[0]) else "unchanged"
-        return verdict(status, replaces=equal)
+        return verdict(status, replaces=equal, match=compared[equal[0].claim])
     shorter, replaced = (None, of_site) if of_site else _shorter(row, similar, seen)
     if replaced:
         return verdict("changed", replaces=replaced, stores=True, match=shorter)
@@ -176,15 +179,15 @@ def _verdict(
     before = replaces[0] if replaces else None
     then = None if before is None else compared.get(before.claim)
     numbers = tuple(dict.fromkeys(one.claim for one in replaces))
+    origin = origin if before is None else before.origin
+    earlier = (came_of(compared[one].row) for one in numbers if one in compared)
+    known = [*numbers, *chain.from_iterable(earlier)]
+    own = row._replace(origin=origin, came_of=packed_numbers(known) if known else None)
     if stores:
         # A run that is taken for alive may be dead, and its claims go with it.
         is_sure = before is not None and (is_known or before.is_complete)
         is_same = is_sure and status in ("unchanged", "moved")
-        stays = then is not None and is_same and _shows(then.row, row)
-        origin = origin if before is None else before.origin
-        earlier = (came_of(compared[one].row) for one in numbers if one in compared)
-        known = [*numbers, *chain.from_iterable(earlier)]
-        own = row._replace(origin=origin, came_of=packed_numbers(known) if known else None)
+        stays = then is not None and is_same and shows(then.row, row)
         if status == "unchanged" and before is not None:
             own = _as_before(own, before, then)
         elif match is not None and match.differs:
@@ -206,8 +209,10 @@ def _verdict(
     kind: Kind = "same" if is_unchanged or (rule.known is None and is_known) else "duplicate"
     if rule.known != "drop":
         match = covering[0]
-    elif before is not None and status in ("unchanged", "moved"):
-        match = then or Match.of(before, row.namespace)
+    elif before is not None and status == "unchanged" and match is None:
+        # Others are compared with what it shows now.
+        own = _as_before(own._replace(state=State.CONFIRMED), before, then)
+        match = Match(own, 0, 1.0)
     match = match or covering[0]
     extends = numbers and status == "changed"
     stands_for = packed_numbers([*numbers, *came_of(match.row)]) if extends else None
@@ -341,58 +346,6 @@ def in_common(row: ClaimRow, shown: ClaimRow | Sighting) -> int:
     """The number of facts that a document shares with a claim or a sighting."""
     facts = Facts.unpack(row.facts or b"").known
     return len(facts & Facts.unpack(shown.facts or b"").known)
-
-
-def is_unchanged(row: ClaimRow, old: Sighting, match: Match | None, rule: Rule) -> bool:
-    """Whether a document shows what was shown earlier, but for its state.
-
-    `match` is the claim with that text, if it is stored.
-    """
-    of_page = row.compared_by == ComparedBy.PAGE
-    own_kinds = Facts.unpack(row.facts or b"").own_kinds if of_page else frozenset()
-    # With nothing but URL, title and state it stands for the text of its page.
-    is_bare = of_page and not own_kinds
-    if row.digest is not None and row.digest == old.digest and not is_bare:
-        return True
-    # If it has values, but no text, boxes beside these are no part of it, whatever the text.
-    has_values = bool(own_kinds) and Evidence.REST not in own_kinds
-    if ComparedBy.EXACT in (row.compared_by, old.compared_by) or row.compared_by != old.compared_by:
-        return False
-    is_same = has_values or row.text_digest == old.text_digest
-    if not is_same and not (match and _is_same_text(match, rule)):
-        return False
-    return _has_same_facts(row, old, rule, with_page=not has_values)
-
-
-def _has_same_facts(row: ClaimRow, old: Sighting, rule: Rule, *, with_page: bool = True) -> bool:
-    if row.facts is None or old.facts is None:
-        return row.facts == old.facts
-    changed = changed_facts(Facts.unpack(row.facts), Facts.unpack(old.facts), rule.ignored_keys)
-    if not with_page:
-        changed = {key for key in changed if not key & PAGE_BIT}
-    return not (changed if rule.change_similarity == 1 else changed - {REST_KEY})
-
-
-def _is_same_text(match: Match, rule: Rule) -> bool:
-    """Whether a text that is not equal differs in its state only, or hardly and in no number."""
-    changes = match.changes() if match.changes else None
-    if changes is not None and not changes:
-        return True
-    if match.jaccard is None or rule.change_similarity == 1:
-        return False
-    is_close = match.jaccard >= rule.change_similarity
-    return is_close and not (changes and changes.has_numbers)
-
-
-def _shows(claim: ClaimRow, row: ClaimRow) -> bool:
-    """Whether a claim shows exactly what a document does, but for state in its fields."""
-    if row.compared_by != claim.compared_by:
-        return False
-    if row.compared_by == ComparedBy.EXACT:
-        return row.digest == claim.digest
-    return row.text_digest == claim.text_digest and (
-        row.facts == claim.facts or lasting(row.facts) == lasting(claim.facts)
-    )
 
 
 def may_be_one_site(one: str, other: str) -> bool:

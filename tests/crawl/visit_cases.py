@@ -195,6 +195,15 @@ a T views:119 price:10
 a T views:240 price:9
     changed a price:10>9
 
+# A page whose text is revised or replaced beside the values of its item
+a T title:One price:10 unread, b U price:20 unread, c V title:Two price:30 unread
+a T~ title:One price:10 unread, d T~ title:One price:10 unread, c W title:Two price:30 unread
+    unchanged a c, copy d
+e T~ title:One price:10 unread, f W title:Two price:30 unread, g V title:Two price:30 unread
+    moved e from:a, moved f from:c, new g
+e T~ title:One price:9 unread, f W title:Two price:30 unread, g V title:Two price:30 unread
+    changed e price:10>9, unchanged f g
+
 # What is left in stock
 a T stock:7
 a T stock:6

@@ -29,14 +29,25 @@ VISITS = 12
 
 
 def visit(
-    db: Database, known: Any, pages: dict[str, str], spider: str = "", *, complete: bool = True
+    db: Database,
+    known: Any,
+    pages: dict[str, str],
+    spider: str = "",
+    *,
+    complete: bool = True,
+    **how: Any,
 ) -> list[str | None]:
     """Crawl pages, given by their keys; returns what each is."""
     run = Run.open(db, spider=spider)
     index = Index(db, run=run, rule=Rule(known=known))
     verdicts = index.execute(
         [
-            index.document(text, key=key, url=f"http://{key}", facts=facts_of({"title": "One"}))
+            index.document(
+                *(text,),
+                key=key,
+                url=f"http://{key}",
+                **{"facts": facts_of({"title": "One"}), **how},
+            )
             for key, text in pages.items()
         ]
     )
@@ -69,6 +80,22 @@ def test_a_site_that_does_not_change_takes_no_more_room(
     assert claims <= 6
     assert sightings <= 3 * (2 + len(spiders) + (not complete))
     assert texts <= sightings
+
+
+@pytest.mark.parametrize("texts", [VISITS, 2])
+def test_texts_beside_the_values_of_an_item_take_no_more_room(
+    db: Database, known: str, texts: int
+) -> None:
+    own = {"facts": facts_of({"title": "One", "price": "5"}), "digest": b"d" * 16}
+    found: list[list[int]] = []
+    for number in range(VISITS):
+        page = article(number % texts)
+        pages = {"a.com/1": page, "b.com/1": page, "b.com/2": article(99)}
+        told = visit(db, known, pages, page_sketch=b"p" * 260, **own)
+        found.append(sizes(db))
+        if number > 1:
+            assert told == ["unchanged"] * 3
+    assert list(map(max, *found[-4:])) == list(map(max, *found[-8:-4]))
 
 
 def test_a_page_that_changes_each_time_takes_the_keys_of_its_last_versions(
