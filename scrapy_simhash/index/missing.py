@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from scrapy_simhash.db import schema
 from scrapy_simhash.db.lock import lock
 from scrapy_simhash.db.statements import is_in
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.index.batch import exact_key, slotted
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.queries import is_dead, is_valid
@@ -22,6 +23,8 @@ from scrapy_simhash.index.writer import in_parts
 
 _row, _claim = schema.sightings.c, schema.claims.c
 
+# What equal items have in common.
+_SHOWN = ("digest", "text_digest", "compared_by")
 # What the sighting of an absence has of the last sighting.
 _KEPT = ("namespace", "identity", "claim", "key", "url", "compared_by", "origin", "since")
 
@@ -92,9 +95,14 @@ def _find(
         if number in found and visit > found[number]["then"]:
             del found[number]
     asked = [one["digest"] for one in found.values() if one["digest"] is not None]
-    digests = _digests_met(index, now, visits.others, connection, asked)
-    kept = [one for one in found.values() if one["digest"] not in digests]
+    met = _digests_met(index, now, visits.others, connection, asked)
+    kept = [one for one in found.values() if _shown(*(one[name] for name in _SHOWN)) not in met]
     return [{name: one[name] for name in (*_KEPT, "status")} for one in kept]
+
+
+def _shown(digest: bytes | None, text: int, compared_by: int) -> tuple[bytes | None, int]:
+    """What an item shows: its digest and, if the text of its page stands for its own, that."""
+    return digest, text if compared_by == ComparedBy.PAGE else 0
 
 
 def _join_unchanged(found: dict[int, dict[str, Any]]) -> None:
@@ -127,25 +135,25 @@ def _digests_met(
     others: Collection[int],
     connection: sa.Connection,
     digests: Sequence[bytes],
-) -> set[bytes]:
-    """Which digests, beside others, are those of what runs have met.
+) -> set[tuple[bytes | None, int]]:
+    """What runs have met, if its digest is one of these; beside what has another one.
 
     What `others` met counts as it was stored: to read all of it would take long.
     """
     key, now = schema.keys.c, schema.sightings.c
     is_met = now.namespace == index.id, now.run.in_(runs), now.status.not_in(ABSENT)
-    of_claims = sa.select(_claim.digest).where(
+    of_claims = sa.select(*(_claim[name] for name in _SHOWN)).where(
         *(key.namespace == index.id, is_in(key.key, "keys")),
         *(_claim.namespace == index.id, _claim.id == key.claim),
         sa.exists().where(*is_met, now.claim == key.claim, now.text_digest.is_(None)),
     )
     mine = now.run.in_({*runs}.difference(others))
-    own = sa.select(now.digest).where(*is_met, mine, now.digest.is_not(None))
+    own = sa.select(*(now[name] for name in _SHOWN)).where(*is_met, mine, now.digest.is_not(None))
     keys = [slotted(index.lookup.keys.slots, exact_key(digest)) for digest in digests]
     return {
-        digest
+        _shown(*one)
         for query in (of_claims, own)
-        for digest in connection.execute(query, {"keys": keys}).scalars()
+        for one in connection.execute(query, {"keys": keys})
     }
 
 
@@ -157,9 +165,9 @@ def _unmet(
     # Adding 0 makes the engine search by identity or claim, not by run, which has far more rows.
     of_runs = (now.c.run + sa.literal_column("0")).in_(runs)
     is_met = now.c.namespace == namespace, of_runs, now.c.status.not_in(ABSENT)
-    shown = sa.func.coalesce(_row.digest, _claim.digest)
+    shown = [sa.func.coalesce(_row[name], _claim[name]).label(name) for name in _SHOWN[:2]]
     return (
-        sa.select(*(_row[name] for name in _KEPT), shown.label("digest"), _row.visit.label("then"))
+        sa.select(*(_row[name] for name in _KEPT), *shown, _row.visit.label("then"))
         .add_columns(_claim.created, _claim.came_of)
         .select_from(_with_claims)
         .where(_row.namespace == namespace, condition, _row.visit < run.visit)

@@ -176,8 +176,8 @@ def sighting_of(verdict: Verdict, seen: Seen, rule: Rule) -> Sighting:
     of_claim = (row.text_digest, row.facts, row.digest) == (
         *(claim.text_digest, claim.facts, claim.digest),
     )
-    is_old = verdict.claim is None and verdict.new_claim is None
-    if is_old and before is not None and verdict.status in ("unchanged", "moved"):
+    is_as_before = verdict.claim is None and verdict.status in ("unchanged", "moved")
+    if is_as_before and before and (rule.known != "drop" or number == before.claim):
         # It is what it was, whatever stands for it in this visit.
         number, origin, made = before.claim, before.origin, before.made
         of_claim = before.of_claim and (row.text_digest, row.facts, row.digest) == (

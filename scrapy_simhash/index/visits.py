@@ -179,10 +179,7 @@ def _verdict(
     before = replaces[0] if replaces else None
     then = None if before is None else compared.get(before.claim)
     numbers = tuple(dict.fromkeys(one.claim for one in replaces))
-    origin = origin if before is None else before.origin
-    earlier = (came_of(compared[one].row) for one in numbers if one in compared)
-    known = [*numbers, *chain.from_iterable(earlier)]
-    own = row._replace(origin=origin, came_of=packed_numbers(known) if known else None)
+    own = _replacing(row._replace(origin=before.origin if before else origin), numbers, compared)
     if stores:
         # A run that is taken for alive may be dead, and its claims go with it.
         is_sure = before is not None and (is_known or before.is_complete)
@@ -217,6 +214,13 @@ def _verdict(
     extends = numbers and status == "changed"
     stands_for = packed_numbers([*numbers, *came_of(match.row)]) if extends else None
     return Verdict(kind, match, status=status, row=row, before=before, came_of=stands_for)
+
+
+def _replacing(row: ClaimRow, claims: Sequence[int], compared: Compared) -> ClaimRow:
+    """The row of a claim that came of others, and of what those came of."""
+    earlier = (came_of(compared[one].row) for one in claims if one in compared)
+    known = [*claims, *chain.from_iterable(earlier)]
+    return row._replace(came_of=packed_numbers(known)) if known else row
 
 
 def _as_before(row: ClaimRow, before: Sighting, then: Match | None) -> ClaimRow:

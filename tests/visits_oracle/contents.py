@@ -32,11 +32,13 @@ class Content(NamedTuple):
         text: a name, with changes behind it as `visited_sites` has them; "" for none.
         facts: names and values.
         compared: False if it is compared with its own past only, as a page without a text is.
+        has_text: False if the text is that of its page, and no part of it.
     """
 
     text: str
     facts: frozenset[tuple[str, str]] = frozenset()
     compared: bool = True
+    has_text: bool = True
 
 
 class Item(NamedTuple):
@@ -64,12 +66,19 @@ class Item(NamedTuple):
 
 def equal(one: Content, other: Content) -> bool:
     """Whether nothing differs that is compared."""
-    return _plain(one.text) == _plain(other.text) and _facts(one, NOISE) == _facts(other, NOISE)
+    is_read = one.has_text or other.has_text
+    has_text = not is_read or have_one_text(one, other)
+    return has_text and _facts(one, NOISE) == _facts(other, NOISE)
+
+
+def have_one_text(one: Content, other: Content) -> bool:
+    """Whether the texts differ in a counter at most."""
+    return _plain(one.text) == _plain(other.text)
 
 
 def same(one: Content, other: Content) -> bool:
-    """Whether nothing differs that is compared, nor a counter in the text."""
-    return equal(one, other) and _COUNTER.findall(one.text) == _COUNTER.findall(other.text)
+    """Whether nothing differs that is compared, nor anything in the text."""
+    return equal(one, other) and one.text.replace("^", "") == other.text.replace("^", "")
 
 
 def likeness(one: Content, other: Content) -> tuple[bool, bool, int]:

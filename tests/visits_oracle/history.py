@@ -79,7 +79,11 @@ class Reader:
                 (name, value) for name, value in facts.items() if name not in self._ignored
             )
             has_url = bool(page.entries) and not thing.label.startswith("*")
-            content = Content(thing.text, shown, compared=bool(thing.text or page.entries))
+            content = Content(
+                *(thing.text, shown),
+                compared=bool(thing.text or page.entries),
+                has_text="unread" not in thing.words,
+            )
             url = thing.url if has_url else page.url
             if self._key in facts:
                 identity = f"key:{facts[self._key]}"

@@ -109,7 +109,7 @@ def document(index: Index, item: Item) -> Document:
     """The document that a crawl makes of an item."""
     content = item.content
     values = {name: value for name, value in content.facts if name not in NOISE}
-    plain = content.text.replace("^", ""), sorted(values.items())
+    plain = content.text.replace("^", "") if content.has_text else "", sorted(values.items())
     made = Document(
         Sketch(None, 0, None),
         item.identity,
@@ -121,6 +121,7 @@ def document(index: Index, item: Item) -> Document:
     )
     if text := text_of(content):
         made.text, made.sketch, made.facts = text, index.scheme.sketch(text), facts_of(values)
+        made.page_sketch = None if content.has_text else b"p" * 260
     else:
         made.exact, made.reason = True, None if content.compared else "no_text"
         made.sketch = Sketch(int.from_bytes(made.digest or b"", "big"), 0, None)

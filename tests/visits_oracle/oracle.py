@@ -12,7 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from visits_oracle.contents import covers, equal, likeness, resembles, same, tells_change
+from visits_oracle.contents import (
+    covers,
+    equal,
+    have_one_text,
+    likeness,
+    resembles,
+    same,
+    tells_change,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -221,7 +229,11 @@ class Oracle:
         was, here = self.was(run, item.identity), self.here(run, item.identity)
         covering = self.covering(run, item)
         if alike := [one for one in was if one.equals(item)]:
-            return Row("1", "unchanged", False, alike[0].content, alike[:1])
+            content = alike[0].content
+            if self.mode == "drop" and not have_one_text(content.item.content, item.content):
+                # Others are compared with the text that it has now.
+                content = covering[0].content if covering else None
+            return Row("1", "unchanged", False, content, alike[:1])
         # What of *was* is not met yet, the most similar first.
         replaces = by_likeness(_unmet(was, here), item) or here[-1:]
         if was and (told := self._told_already(run, item, was)):
@@ -258,7 +270,7 @@ class Oracle:
         others = self._last(run, item)
         of_site = [one for one in others if one.item.site == item.site]
         of_site = [one for one in of_site if one.covers(item)] or of_site
-        if alike := [one for one in of_site if one.equals(item)]:
+        if alike := [one for one in of_site if one.equals(item) and one.covers(item)]:
             has_moved = alike[0].item.address != item.address and item.identity[:5] != "item:"
             status = "moved" if has_moved else "unchanged"
             return Row("5a", status, False, alike[0].content, alike)
@@ -284,9 +296,10 @@ class Oracle:
         status = "changed" if row.name == "2" and stored else row.status
         content, replaced = row.content, {one.content for one in row.replaces}
         is_same = row.name == "1" or (row.name == "5a" and row.replaces[0].run.complete)
-        if stored and not (is_same and content and same(content.item.content, item.content)):
-            first = content and (content.unchanged or content) if is_same else None
-            content = Stored(item, run.visit, replaced, first)
+        then = row.replaces[0].content if is_same else None
+        stays = then is not None and same(then.item.content, item.content)
+        if content is None or (stored and not stays):
+            content = Stored(item, run.visit, replaced, then and (then.unchanged or then))
         elif row.name == "3":
             # It stands for what others have changed to, too.
             content.before |= replaced - {content}

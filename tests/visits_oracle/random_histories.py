@@ -132,13 +132,16 @@ class ChangingSite:
 REVISIONS = ("'", "'4", "+", "-", "~")
 
 
-def random_history(seed: str, *, spiders: int = 1) -> list[str]:
-    """Lines of two to four visits; of several spiders in turn, which find the same pages."""
+def random_history(seed: str, *, spiders: int = 1, words: str = "") -> list[str]:
+    """Lines of two to four visits; of several spiders in turn, which find the same pages.
+
+    The `words` are those of each page.
+    """
     draw = random.Random(seed)
     site, lines = ChangingSite(draw), list[str]()
     for _ in range(draw.randint(2, 4)):
         spider = f"!spider:{draw.randint(1, spiders)} " if spiders > 1 else ""
-        lines.append(spider + site.line())
+        lines.append(spider + site.line().replace(" price", f"{words} price"))
         site.go_on()
     return lines
 

@@ -82,6 +82,16 @@ def test_random_histories(
 
 
 @in_both_modes
+@pytest.mark.parametrize("spiders", [1, 2])
+def test_texts_of_pages_beside_the_values_of_items(mode: str, spiders: int) -> None:
+    for number in range(40):
+        lines = random_history(f"{number}", spiders=spiders, words=" unread")
+        history = read_lines("site", lines)
+        with IndexJudge(mode) as judge:
+            assert said(play(history, judge)) == said(play(history, Oracle(mode))), lines
+
+
+@in_both_modes
 @pytest.mark.parametrize(
     "numbers", [range(20), pytest.param(range(20, 140), marks=pytest.mark.slow)], ids=len
 )
