@@ -163,7 +163,9 @@ class Changes:
     def replaces_number(self) -> bool:
         """Whether a number stands in place of a different one."""
         return any(
-            any(map(_is_number, edit.new)) and any(map(_is_number, edit.old)) for edit in self.all
+            (any(map(_is_number, edit.new)) and any(map(_is_number, edit.old)))
+            or _alters_number(edit)
+            for edit in self.all
         )
 
     @cached_property
@@ -174,6 +176,7 @@ class Changes:
         """
         return any(
             any(map(_is_number, edit.new))
+            or _alters_number(edit)
             or (
                 0 < len(edit.new) <= 2
                 and edit.old
@@ -254,6 +257,15 @@ def _between(
         if at < len(ends) and ends[at] - start < size:
             nearest, size = (start, ends[at]), ends[at] - start
     return nearest
+
+
+def _alters_number(edit: WordEdit) -> bool:
+    """Whether part of a number was inserted or left out: "2.5" and "5"."""
+    if bool(edit.new) == bool(edit.old):
+        return False
+    part = edit.new or edit.old
+    sides = (edit.before, part[0]), (part[-1], edit.after)
+    return any(_is_number(one) and _is_number(other) for one, other in sides)
 
 
 def _count_words(tokens: Sequence[str]) -> float:

@@ -364,6 +364,10 @@ static int judge_changes(const Words words[2], const Buffer *found)
             result = may_be_number(words, word) ? 1 : result;
             references |= may_be_reference(words, word);
         }
+        if (mine <= 0 && theirs > 0 && /* "2.5" and "5" */
+            ((may_be_number(words, new.from - 1) && may_be_number(words + 1, old.from)) ||
+             (may_be_number(words + 1, old.to - 1) && may_be_number(words, new.to))))
+            result = 1;
         if (mine <= 0 || theirs <= 0)
             continue;
         if (mine <= 2 && (may_be_number(words, new.from - 1) || may_be_number(words, new.to)))
