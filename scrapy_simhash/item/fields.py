@@ -110,7 +110,9 @@ class FieldReader:
             self.kept[path] = value
             if self.markup:
                 value = self._without_tags(value)
-            is_long = type(value) in _TEXTS and len(value) > MIN_PROSE
+            # Headlines in scripts without spaces have as many shingles as a short text.
+            least = GLANCE if "title" in name_of(path).marks else MIN_PROSE
+            is_long = type(value) in _TEXTS and len(value) > least
             if is_long and (text := self._text(path, [value])):
                 self._prose.append(text)
             else:

@@ -57,7 +57,9 @@ def test_32_shingles_are_prose_and_31_are_not(count: int) -> None:
 
 def test_chinese_prose_needs_no_spaces() -> None:
     text = "台风在海南登陆以后继续向西北方向移动，预计明天上午进入广西，沿海地区有大到暴雨。"
-    one = read({"标题": "台风登陆海南", "正文": text})
+    # The headline is no text.
+    headline = "台风昨夜在海南登陆以后继续向西北方向移动，预计明天上午进入广西，多地停课停航"
+    one = read({"标题": headline, "正文": text})
     assert one.text == text
     assert names(one) == ["标题"]
 
