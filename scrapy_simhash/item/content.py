@@ -17,7 +17,7 @@ from scrapy_simhash.item.facts import Facts
 from scrapy_simhash.item.fields import FieldReader, PageNames
 from scrapy_simhash.item.folding import Folded, fold, is_more, is_state
 from scrapy_simhash.item.keys import untracked
-from scrapy_simhash.item.links import unsigned
+from scrapy_simhash.item.links import file_of, unsigned
 from scrapy_simhash.item.names import Mark, name_of
 from scrapy_simhash.item.times import moment_of
 from scrapy_simhash.item.urls import (
@@ -220,7 +220,8 @@ def _compared(
     if url and own and (reader.has_page_url or own[0] in fields):
         # The same on each page that lists the item, also if it is a place there. As a list, it has
         # its signature.
-        return {name: fields[name] for name in fields.keys() - own} | {"(url)": [untracked(url)]}
+        told = {name: value for name, value in fields.items() if not _is_silent(name, value)}
+        return {name: told[name] for name in told.keys() - own} | {"(url)": [untracked(url)]}
     if not is_keyed:
         return fields
     # A key that is no URL tells an item at all of its URLs, such as those of two sessions.
@@ -234,6 +235,12 @@ def _is_own(name: str, value: Any, url: str) -> bool:
     """Whether a field is for the URL of an item, and its value is that URL in any notation."""
     text = alone(value) if name.casefold() in OWN_NAMES else None
     return type(text) is str and is_url(name_of(name), text) and is_page_url(text.strip(), url)
+
+
+def _is_silent(name: str, value: Any) -> bool:
+    """Whether a field is for a picture, a place in the site or a link."""
+    is_link = type(value) is str and is_url(name_of(name), value)
+    return "silent" in name_of(name).marks or (is_link and not file_of(name_of(name), value))
 
 
 def _without_state(name: str, value: Any) -> Any:

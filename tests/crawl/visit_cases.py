@@ -285,6 +285,11 @@ l [e1 price:1; e2 price:2; e3 price:3]
 l [e3 price:3; e1 price:1; e2 price:2]
     unchanged e1 e2 e3
 
+# Pictures of entries on another host
+l [e1 price:1 image:http://x.com/1.jpg; e2 price:2 image:http://x.com/2.jpg]
+l [e1 price:1 image:http://y.com/1.jpg; e2 price:3 image:http://y.com/2.jpg]
+    unchanged e1, changed e2 price:2>3
+
 # An entry on two pages
 l [e1 price:1; e2 price:2], m [e1 price:1; e3 price:3]
     new e1 e2 e3, copy e1

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from visited_sites import Thing
 
 #: Facts that are never compared, and those that are compared with an item's own past only.
-NOISE, STATE = {"views", "fetched"}, {"stock"}
+NOISE, STATE = {"views", "fetched", "image"}, {"stock"}
 #: Words that differ between two texts of 240 words that share nine tenths of their pairs, at most.
 NEAR = 6
 _COUNTER = re.compile(r"#\d+")
