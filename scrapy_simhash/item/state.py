@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from unicodedata import decimal
 
 from scrapy_simhash.features.tokens import normal
 from scrapy_simhash.item.languages import UNSPACED, ago, any_of, pattern, phrases
@@ -103,7 +104,7 @@ _FIRST_BEHIND = re.compile(r"\+?[ \n]? ?([^\s\d:()|,.;!?/•·]++)")
 _CJK = "\u1100"  # and all behind it
 # Chinese, Japanese and Korean. A time may be that before an event, a number may be part of a word.
 _BEHIND_CJK = re.compile(
-    rf" ?[次人条條个個则則件回]? ?(?:{_COUNTED_CJK})|(?: ?(?:{any_of(ago('zh'))}))"
+    rf" ?[次人条條个個则則件回]?の? ?(?:{_COUNTED_CJK})|(?: ?(?:{any_of(ago('zh'))}))"
 )
 # In Chinese and Japanese a space ends a phrase, in Korean only a word.
 _ENDS_CJK = rf"(?:(?= ?(?:{_COUNTED_CJK}))|(?![^\W\d_a-zA-Z]| [가-힣]))"
@@ -127,6 +128,8 @@ Span = tuple[int, int]
 
 #: Characters of a text that are read for its state.
 MAX_TEXT = 1_000_000
+# Of Arabic, Persian, Hindi and others.
+_DIGIT = re.compile(r"(?![0-9])\d")
 # In most texts that NFKC changes, it changes nothing else.
 _PUNCTUATION = {
     "\u2026": "...",
@@ -154,13 +157,13 @@ def without_state(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text normalised by NFKC."""
+    """A text normalised by NFKC, with its digits in ASCII."""
     if text.isascii():
         return text
     # Python quickly finds that most texts are normal after this.
     for sign, plain in _PUNCTUATION.items():
         text = text.replace(sign, plain)
-    return normal(text, "NFKC")
+    return _DIGIT.sub(lambda digit: str(decimal(digit[0])), normal(text, "NFKC"))
 
 
 @lru_cache(maxsize=1)  # most texts are the same for all three
@@ -242,6 +245,8 @@ def _rated(text: str, rating: re.Match[str]) -> Span | None:
         and word[1].casefold() in _VOTES
     ):
         return start, word.end()
+    if raters and before.rstrip()[-1:] in ("★", "⭐"):
+        return start, raters.end(1)
     stars = _STARS.match(text, end) if is_decimal else None
     is_state = (
         _RATED.search(before)
@@ -336,8 +341,8 @@ def _labelled(text: str, start: int, end: int) -> int:
         return 0
     words, mark = _words_before(text, start)
     last, last_two = (" ".join(words[-size:]).casefold() for size in (1, 2))
-    is_label = not {last, last_two}.isdisjoint(_LABELS | _STOCKED)
-    if not _MARK.fullmatch(mark) or not (is_label or last in _COUNTED | _DONE):
+    labels = _LABELS | _STOCKED | _COUNTED | _DONE
+    if not _MARK.fullmatch(mark) or labels.isdisjoint((last, last_two)):
         return 0
     behind = _WORD_BEHIND.match(text, end)
     if behind and behind[1].casefold().rstrip(".,") in _TIMES:

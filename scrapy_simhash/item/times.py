@@ -55,7 +55,7 @@ _EPOCH_UNITS = (1.0, 1e3, 1e6, 1e9)  # s, ms, µs, ns
 # Seconds within which a time that people read is a time of the crawl: older ones may be the item's.
 _RECENT = 600.0
 
-_MANY = r"(?:\d{1,3}\+?|an?|one|eine[mnr]?|une?|una|[一二两兩三四五六七八九十几幾半]{1,3}个?)"
+_MANY = r"(?:\d{1,3}\+?|an?|one|eine[mnr]?|un[ae]?|uma?|[一二两兩三四五六七八九十几幾半]{1,3}个?)"
 _SPAN = rf"{_MANY} ?(?:{pattern('units')}|{pattern('units', *UNSPACED)})"
 # "2 days and 3 hours"
 _SPANS = rf"(?:{_SPAN}[.,]*(?: (?:and|und|et|y|e|и)(?= ))? ?)++"
