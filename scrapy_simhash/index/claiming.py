@@ -26,6 +26,7 @@ from scrapy_simhash.index.seen import NO_VISITS, Seen
 from scrapy_simhash.index.verdict import OF_TEXT, ClaimRow, Document, LeftOut, Sighting, Verdict
 from scrapy_simhash.index.writer import Writer, largest
 from scrapy_simhash.item.facts import OTHERS, REST_KEY, REST_OF_ITEM, Facts, changed_facts, keys_of
+from scrapy_simhash.item.fields import FEW_SPACES
 from scrapy_simhash.item.folding import are_state
 from scrapy_simhash.item.keys import item_url
 from scrapy_simhash.text.packed import pack_bytes
@@ -286,7 +287,14 @@ def _changed(
     # Without its old values, nothing is known of the fields.
     old = new if old is None else old
     both = {name: (old.get(name), new.get(name)) for name in {**old, **new}}
-    names = [name for name, (a, b) in both.items() if a != b and not are_state(name, (a, b))]
+    has_text = row.text_digest != before.text_digest
+    names = [
+        name
+        for name, (a, b) in both.items()
+        # What a few more words make a text is no value that came or went.
+        if not (has_text and None in (a, b) and (a or b or "").count(" ") > FEW_SPACES)
+        and not (a == b or are_state(name, (a, b)))
+    ]
     if row.facts and before.facts:
         # Other notations of one value are no change.
         changed = changed_facts(Facts.unpack(row.facts), Facts.unpack(before.facts), ignored)
@@ -294,7 +302,7 @@ def _changed(
         names += [REST_OF_ITEM] if REST_KEY in changed else []
     if not names and verdict.similarity in {None, 1.0}:
         # Another order of the words, or a value that is not kept.
-        return {OF_TEXT if row.text_digest != before.text_digest else OTHERS: (None, None)}
+        return {OF_TEXT if has_text else OTHERS: (None, None)}
     return {name: both.get(name, (None, None)) for name in sorted(names)}
 
 

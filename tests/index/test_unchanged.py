@@ -100,3 +100,17 @@ def test_a_change_of_the_year_alone_is_one_of_the_field(tmp_path: Path) -> None:
 def test_a_change_of_a_value_that_is_not_kept_has_a_name(tmp_path: Path) -> None:
     visits = ({"facts": facts_of({"author": name})} for name in ("Ann", "Bob"))
     assert visited(tmp_path, *visits)[1].fields == {"(others)": (None, None)}
+
+
+def test_a_value_that_grows_into_a_text_did_not_go(tmp_path: Path) -> None:
+    short = prose(3, 12)
+    visits = (
+        {
+            "text": prose(5, 20),
+            "values": {"by": "Ann", "text": short},
+            "facts": facts_of({"text": short}),
+        },
+        {"text": f"{short} {prose(4, 30)}", "values": {"by": "Bob"}, "facts": facts_of({})},
+    )
+    changed = visited(tmp_path, *visits)[1].fields
+    assert "text" not in changed
