@@ -126,20 +126,26 @@ def is_unchanged(row: ClaimRow, old: Sighting, match: Match | None, rule: Rule) 
 
     `match` is the claim with that text, if it is stored.
     """
-    of_page = row.compared_by == ComparedBy.PAGE
-    own_kinds = Facts.unpack(row.facts or b"").own_kinds if of_page else frozenset()
     # With nothing but URL, title and state it stands for the text of its page.
-    is_bare = of_page and not own_kinds
+    is_bare = row.compared_by == ComparedBy.PAGE and not _own_kinds(row)
     if row.digest is not None and row.digest == old.digest and not is_bare:
         return True
-    # If it has values, but no text, boxes beside these are no part of it, whatever the text.
-    has_values = bool(own_kinds) and Evidence.REST not in own_kinds
     if ComparedBy.EXACT in (row.compared_by, old.compared_by) or row.compared_by != old.compared_by:
         return False
-    is_same = has_values or row.text_digest == old.text_digest
+    is_same = has_values(row) or row.text_digest == old.text_digest
     if not is_same and not (match and _is_same_text(match, rule)):
         return False
-    return _has_same_facts(row, old, rule, with_page=not has_values)
+    return _has_same_facts(row, old, rule, with_page=not has_values(row))
+
+
+def has_values(row: ClaimRow) -> bool:
+    """Whether an item has values, but no text: the text of its page is no part of it."""
+    kinds = _own_kinds(row) if row.compared_by == ComparedBy.PAGE else set[int]()
+    return bool(kinds) and Evidence.REST not in kinds
+
+
+def _own_kinds(row: ClaimRow) -> set[int]:
+    return Facts.unpack(row.facts or b"").own_kinds
 
 
 def _has_same_facts(row: ClaimRow, old: Sighting, rule: Rule, *, with_page: bool = True) -> bool:
@@ -149,12 +155,6 @@ def _has_same_facts(row: ClaimRow, old: Sighting, rule: Rule, *, with_page: bool
     if not with_page:
         changed = {key for key in changed if not key & PAGE_BIT}
     return not (changed if rule.change_similarity == 1 else changed - {REST_KEY})
-
-
-def has_text(row: ClaimRow, match: Match, rule: Rule) -> bool:
-    """Whether a claim has the text that a document shows."""
-    is_equal = are_equal(row, match.row) or row.text_digest == match.row.text_digest
-    return is_equal or _is_same_text(match, rule)
 
 
 def _is_same_text(match: Match, rule: Rule) -> bool:

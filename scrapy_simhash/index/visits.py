@@ -29,7 +29,8 @@ row 2 calls a copy has changed if it is stored, and 5c is new. Items that the la
 spider stored cover neither a changed version of themselves, nor an unchanged or moved item that
 this spider has stored before. An item that was restored by hand is stored again while it is
 unchanged, although a claim covers it, and covers no other item. An item may be unchanged although
-its page has another text now. With "drop" it then gets a claim of that text, for its copies.
+its page has another text now, which its claim does not cover. With "drop" it then gets a claim of
+that text, for its copies.
 
 Examples, each a second visit; "a: X" means that URL a shows the content X:
 
@@ -50,7 +51,7 @@ from itertools import chain
 from typing import Any
 
 from scrapy_simhash.db.values import State, storable
-from scrapy_simhash.index.rule import Compared, Rule, has_text, is_unchanged, shows, tells_change
+from scrapy_simhash.index.rule import Compared, Rule, has_values, is_unchanged, shows, tells_change
 from scrapy_simhash.index.seen import Seen, unmet
 from scrapy_simhash.index.verdict import (
     ADDED_PASSAGE,
@@ -92,7 +93,7 @@ def judge(
 
     if same:
         stands = compared.get(same.claim)
-        if stands is None or not has_text(row, stands, rule):
+        if has_values(row) and all(match.row.id != same.claim for match in copies):
             stands = next(iter(covering), None)
         return verdict("unchanged", replaces=[same], match=stands)
     # What is not met yet of what it was, the most similar first.
@@ -206,7 +207,7 @@ def _verdict(
     kind: Kind = "same" if is_unchanged or (rule.known is None and is_known) else "duplicate"
     if rule.known != "drop":
         match = covering[0]
-    elif before is not None and status == "unchanged" and match is None:
+    elif before and status == "unchanged" and match is None:
         # Others are compared with what it shows now.
         own = _as_before(own._replace(state=State.CONFIRMED), before, then)
         match = Match(own, 0, 1.0)

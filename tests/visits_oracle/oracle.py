@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from visits_oracle.contents import (
     covers,
     equal,
-    have_one_text,
     likeness,
     resembles,
     same,
@@ -230,8 +229,8 @@ class Oracle:
         covering = self.covering(run, item)
         if alike := [one for one in was if one.equals(item)]:
             content = alike[0].content
-            if self.mode == "drop" and not have_one_text(content.item.content, item.content):
-                # Others are compared with the text that it has now.
+            if self.mode == "drop" and not (item.content.has_text or covers(content.item, item)):
+                # Others are compared with the text that its page has now.
                 content = covering[0].content if covering else None
             return Row("1", "unchanged", False, content, alike[:1])
         # What of *was* is not met yet, the most similar first.
