@@ -27,7 +27,7 @@ from crawl import crawl as crawl_pages
 from scrapy.http import HtmlResponse, Request
 
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.sql import choose_namespace
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report

@@ -43,7 +43,7 @@ from sqlalchemy import text, update
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db import schema
-from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.sql import choose_namespace
 from scrapy_simhash.index.index import BATCH, Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import Document, LeftOut

@@ -15,7 +15,7 @@ from scrapy_simhash import Index
 from scrapy_simhash.crawl.settings import Settings
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.durable import open_new, replace_file
-from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.sql import choose_namespace
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report

@@ -53,7 +53,7 @@ class Project:
     @contextmanager
     def namespace(self) -> Iterator[NamespaceRow]:
         """The chosen namespace; without a name the only one, as something will be deleted."""
-        from scrapy_simhash.history.namespaces import choose_namespace  # noqa: PLC0415
+        from scrapy_simhash.history.sql import choose_namespace  # noqa: PLC0415
 
         with self.database() as database:
             yield choose_namespace(database, self.name)
@@ -64,11 +64,11 @@ class Project:
 
         Without a name these are the only one, or those of the chosen runs or of the newest.
         """
-        from scrapy_simhash.history import namespaces  # noqa: PLC0415
+        from scrapy_simhash.history import sql  # noqa: PLC0415
 
         with self.database() as database:
-            found = namespaces.namespaces_of(database, self.name, options.runs)
-            if self.name is None and len(namespaces.read_namespaces(database)) > 1:
+            found = sql.namespaces_of(database, self.name, options.runs)
+            if self.name is None and len(sql.read_namespaces(database)) > 1:
                 names = ", ".join(repr(one.name) for one in found)
                 print(f"{plural(len(found), 'Namespace')} {names}", file=sys.stderr)
             yield [(one, selected(one, options)) for one in found]

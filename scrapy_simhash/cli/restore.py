@@ -23,9 +23,8 @@ from scrapy_simhash.crawl.components import SimhashPipeline
 from scrapy_simhash.crawl.quarantine import unpack
 from scrapy_simhash.crawl.scrapy_internals import is_replaced
 from scrapy_simhash.history.decisions import choose_drops, count_unlisted, read_items
-from scrapy_simhash.history.namespaces import read_namespaces
 from scrapy_simhash.history.record import Record
-from scrapy_simhash.history.sql import NamespaceRow
+from scrapy_simhash.history.sql import NamespaceRow, read_namespaces
 from scrapy_simhash.index.recovery import Recovery
 from scrapy_simhash.index.upkeep import store_restored
 from scrapy_simhash.simhash.scheme import keyed

@@ -30,8 +30,8 @@ from scrapy_simhash.cli.project import CommandError, Project
 from scrapy_simhash.crawl import components, end
 from scrapy_simhash.crawl.components import Addon, SimhashPipeline
 from scrapy_simhash.history.decisions import with_contents
-from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.record import Record
+from scrapy_simhash.history.sql import choose_namespace
 from scrapy_simhash.report.data import ReportData, read_report, sum_stats
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.verdict import findings, headline, remarks, skipped

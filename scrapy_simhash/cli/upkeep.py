@@ -20,7 +20,7 @@ from scrapy_simhash.db.engine import shown_url
 from scrapy_simhash.db.pages import delete_file, delete_pages, file_size
 from scrapy_simhash.db.transactions import drop_tables
 from scrapy_simhash.exceptions import IndexMismatch, IndexUnavailable
-from scrapy_simhash.history.namespaces import RunRow, read_namespaces, read_runs
+from scrapy_simhash.history.sql import RunRow, read_namespaces, read_runs
 from scrapy_simhash.index.recovery import Recovery
 from scrapy_simhash.index.upkeep import claims_at, expire, forget_claims, reset_namespace
 from scrapy_simhash.visible import format_time, plural, shortened

@@ -239,8 +239,7 @@ class CrawlEnd:
         # Slow to import, and few crawls need it.
         from scrapy_simhash.history.advice import advise, find_noise  # noqa: PLC0415
         from scrapy_simhash.history.changes import read_changes  # noqa: PLC0415
-        from scrapy_simhash.history.namespaces import choose_namespace  # noqa: PLC0415
-        from scrapy_simhash.history.sql import Selection  # noqa: PLC0415
+        from scrapy_simhash.history.sql import Selection, choose_namespace  # noqa: PLC0415
 
         settings = self.settings
         database = settings.open_database()

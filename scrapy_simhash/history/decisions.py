@@ -24,9 +24,8 @@ from scrapy_simhash.db.schema import url_of
 from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.values import RESTORED, SAME
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.namespaces import read_runs
 from scrapy_simhash.history.record import NOTHING, Content, Record
-from scrapy_simhash.history.sql import EVERYTHING, NamespaceRow, Selection
+from scrapy_simhash.history.sql import EVERYTHING, NamespaceRow, Selection, read_runs
 from scrapy_simhash.index.verdict import group_name
 from scrapy_simhash.index.words import KEPT, status_of
 from scrapy_simhash.item.keys import item_url

@@ -11,10 +11,9 @@ from scrapy_simhash.history import sql
 from scrapy_simhash.history.advice import SettingAdvice, advise
 from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.decisions import count, read_decisions
-from scrapy_simhash.history.namespaces import RunRow, read_runs
 from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.record import STATUSES, Record
-from scrapy_simhash.history.sql import EVERYTHING, NamespaceRow, Selection
+from scrapy_simhash.history.sql import EVERYTHING, NamespaceRow, RunRow, Selection, read_runs
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.words import UNCHANGED
 from scrapy_simhash.item.irrelevant import LEAST

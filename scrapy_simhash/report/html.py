@@ -7,7 +7,10 @@ Content-Security-Policy allows that script and the style sheet, by their hashes,
 from __future__ import annotations
 
 import base64
+import json
 import re
+import shlex
+import zlib
 from collections import Counter
 from datetime import UTC, datetime
 from functools import cache
@@ -21,13 +24,17 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from scrapy_simhash.durable import replace_file
+from scrapy_simhash.history.decisions import with_contents
+from scrapy_simhash.history.record import Record
+from scrapy_simhash.index.words import KEPT, field_label
 from scrapy_simhash.item.irrelevant import LEAST
+from scrapy_simhash.item.urls import site
 from scrapy_simhash.report.data import ReportData
-from scrapy_simhash.report.difference import LONGEST
-from scrapy_simhash.report.packing import pack
+from scrapy_simhash.report.difference import LONGEST, difference
 from scrapy_simhash.report.verdict import findings, headline, remarks, steps
 from scrapy_simhash.simhash.measure import similarity_at
-from scrapy_simhash.visible import format_time, plural, shortened
+from scrapy_simhash.simhash.scheme import load_scheme
+from scrapy_simhash.visible import format_time, plural, shortened, visible
 
 #: Rows of each list, such as the largest groups.
 TOP = 15
@@ -132,3 +139,143 @@ def _policy(style: str, script: str) -> str:
 @cache
 def _template(name: str) -> str:
     return (resources.files(__package__) / "templates" / name).read_text(encoding="utf-8")
+
+
+#: The details of so many rows are unpacked together.
+BLOCK = 40
+
+#: Rows with details in one file.
+MOST_DETAILS = 5_000
+#: The packed size of all details in one file, in bytes.
+MOST_BYTES = 8_000_000
+
+# Characters shown of a URL.
+_LONGEST_URL = 500
+# Characters shown of a field's value in a comparison.
+_LONGEST_VALUE = 2_000
+# Characters shown of a field's value in the table.
+_LONGEST_CELL = 80
+
+# Fields that name an item, the preferred ones first.
+_TITLES = ("title", "headline", "name", "heading")
+
+
+def pack(data: ReportData) -> dict[str, Any]:
+    """Everything that the script shows, for the template.
+
+    `rows` are all rows, `blocks` the details of some, packed; `details` is how many rows have some.
+    """
+    rows: list[Record] = [*data.drops, *data.kept[::-1], *data.changes]
+    # The least similar pairs are the ones to look at.
+    order = sorted(range(len(rows)), key=lambda number: _near(data, rows[number]))
+    chosen = order[:MOST_DETAILS]
+    listed: dict[int, dict[str, Any]] = {}
+    blocks: list[str] = []
+    default, left = load_scheme(), MOST_BYTES
+    scheme = default if data.namespace.scheme.startswith(default.id) else None
+    for start in range(0, len(chosen), BLOCK):
+        if left <= 0:
+            break
+        numbers = chosen[start : start + BLOCK]
+        part = [rows[number] for number in numbers]
+        contents = with_contents(data.namespace, part, scheme)
+        details: dict[int, Any] = {}
+        for number, row in zip(numbers, contents, strict=True):
+            detail = -1
+            if compared := _compared(row):
+                detail = len(blocks) * BLOCK + len(details)
+                details[detail] = compared
+            listed[number] = _listed(data, number, row, detail)
+        if details:
+            blocks.append(_packed(details))
+            left -= len(blocks[-1])
+    every = [listed.get(number) or _listed(data, number, row) for number, row in enumerate(rows)]
+    name = shlex.quote(shortened(data.namespace.name))
+    shown = {
+        "block": BLOCK,
+        "command": "" if data.is_trial else f"scrapy simhash restore --namespace {name} --id ",
+        "rows": every,
+    }
+    return {
+        "rows": _packed(shown),
+        "blocks": blocks,
+        "details": sum(row["detail"] >= 0 for row in every),
+    }
+
+
+def _near(data: ReportData, row: Record) -> float:
+    return data.threshold if row.similarity is None else row.similarity
+
+
+def _listed(data: ReportData, number: int, row: Record, detail: int = -1) -> dict[str, Any]:
+    """A row as the script knows it: a record, in the form in which the table shows it.
+
+    Of a field that differs it has the label, the stored value and the item's own, if known.
+    """
+    own, stored = row.own.values, row.stored.values
+    names = {name.lower(): name for name in (*stored, *own)}
+    title = next((names[name] for name in _TITLES if name in names), "")
+    fields, original, about = row.fields, row.original, "about " if row.estimated else ""
+    similarity, status = row.similarity, row.status
+    if row.is_change:
+        original = original or row.formerly or row.url
+    else:
+        original = original or f"item {row.original_id}, deleted"
+        if similarity is None:
+            similarity, about = data.threshold, "at least "
+        if data.is_trial and status == "dropped":
+            status = "would be dropped"
+        status += ", orphan" if row.is_orphan else ""
+    if row.status == KEPT:
+        fields = {row.differs: fields.get(row.differs, (None, None))}
+    return {
+        "key": row.id or str(number),
+        "change": row.is_change,
+        "url": shortened(row.url, _LONGEST_URL),
+        "title": shortened(own.get(title, ""), 200),
+        "original": {
+            "item": str(row.original_id),
+            "url": shortened(original, _LONGEST_URL),
+            "first": row.first_seen and int(row.first_seen),
+            "title": shortened(stored.get(title, ""), 200),
+        },
+        "similarity": similarity and round(similarity, 4),
+        "about": about,
+        "created": int(row.created),
+        "status": status,
+        "run": row.run,
+        "detail": detail,
+        "fields": [
+            [field_label(name), *(_shown(value, _LONGEST_CELL) for value in values)]
+            for name, values in fields.items()
+        ],
+        "restorable": row.has_item,
+        "site": shortened(site(row.url) or "(no site)", 80),
+        "distance": row.distance,
+        "how": shortened("" if row.status == KEPT else row.how, _LONGEST_URL),
+    }
+
+
+def _compared(row: Record) -> list[Any] | None:
+    """The stored text, the steps to the other one, and the values of both; None without any."""
+    own, stored = row.own, row.stored
+    both = (text and visible(text[:LONGEST])[:LONGEST] for text in (stored.text, own.text))
+    text, steps = difference(*both) if own.text and stored.text else ("", None)
+    names = {**own.values, **stored.values} if own.values and stored.values else ()
+    fields = [
+        [field_label(name), _shown(own.values.get(name)), _shown(stored.values.get(name))]
+        for name in names
+    ]
+    return [text, steps, fields] if steps is not None or fields else None
+
+
+def _shown(value: str | None, length: int = _LONGEST_VALUE) -> str | None:
+    return None if value is None else shortened(value, length)
+
+
+def _packed(value: Any) -> str:
+    """The value as compressed JSON in Base64."""
+    encoded = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
+        "utf-8", "replace"
+    )
+    return base64.b64encode(zlib.compress(encoded, 6)).decode()

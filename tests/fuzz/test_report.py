@@ -18,7 +18,7 @@ from stored import store
 from scrapy_simhash import Index
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.db.values import storable
-from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.sql import choose_namespace
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.runs import Run
 from scrapy_simhash.report.data import read_report

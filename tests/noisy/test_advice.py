@@ -12,7 +12,7 @@ from benchmarks.noisy.site import Kind, Page
 from benchmarks.noisy.spiders import Item, Seen
 from benchmarks.noisy.words import Words
 from scrapy_simhash.history.advice import SettingAdvice, advise
-from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.sql import choose_namespace
 
 KINDS = {kind.name: kind for kind in find_kinds(["tuned"])["tuned"]}
 

@@ -14,12 +14,12 @@ from loopback import prose
 from stored import store
 
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.namespaces import choose_namespace
+from scrapy_simhash.history.sql import choose_namespace
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.item.urls import place
 from scrapy_simhash.report.data import read_report
-from scrapy_simhash.report.packing import pack
+from scrapy_simhash.report.html import pack
 from scrapy_simhash.report.verdict import findings
 
 urls = st.builds(

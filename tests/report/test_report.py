@@ -25,13 +25,12 @@ from stored import changed, fill, meet, store
 
 from scrapy_simhash.crawl.quarantine import pack
 from scrapy_simhash.db.transactions import Database
-from scrapy_simhash.history.namespaces import choose_namespace
 from scrapy_simhash.history.record import Record
-from scrapy_simhash.history.sql import Selection
+from scrapy_simhash.history.sql import Selection, choose_namespace
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
 from scrapy_simhash.index.verdict import LeftOut
-from scrapy_simhash.report import data, packing
+from scrapy_simhash.report import data, html
 from scrapy_simhash.report.data import read_report
 from scrapy_simhash.report.html import write_report
 from scrapy_simhash.report.verdict import steps
@@ -175,8 +174,8 @@ def test_nothing_in_the_file_is_loaded_or_run(hostile):
 
 def test_the_limits_of_the_file_are_shown(address, tmp_path, monkeypatch):
     monkeypatch.setattr(data, "MOST_ROWS", 5)
-    monkeypatch.setattr(packing, "MOST_DETAILS", 4)
-    monkeypatch.setattr(packing, "BLOCK", 2)
+    monkeypatch.setattr(html, "MOST_DETAILS", 4)
+    monkeypatch.setattr(html, "BLOCK", 2)
     with Index(address) as index:
         for number in range(8):
             text = prose(number, 150)
@@ -187,7 +186,7 @@ def test_the_limits_of_the_file_are_shown(address, tmp_path, monkeypatch):
 
 
 def test_contents_are_read_only_for_rows_with_details(address, tmp_path, monkeypatch):
-    monkeypatch.setattr(packing, "MOST_DETAILS", 1)
+    monkeypatch.setattr(html, "MOST_DETAILS", 1)
     with Index(address) as index:
         fill(index)
     rows = rows_of(written(address, tmp_path))
