@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from scrapy_simhash.db.statements import is_in
 from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.index.batch import exact_key, slotted
 from scrapy_simhash.index.index import Index
-from scrapy_simhash.index.queries import is_dead, is_valid
+from scrapy_simhash.index.queries import claims_of, is_dead, is_valid
 from scrapy_simhash.index.runs import Run, last_complete
 from scrapy_simhash.index.seen import ABSENT, RELEASED, Visits
 from scrapy_simhash.index.verdict import ClaimRow, came_of
@@ -87,13 +87,8 @@ def _find(
     for number, is_here, visit in connection.execute(told, {"claims": [*found]}):
         if number in found and (is_here or visit >= found[number]["then"]):
             del found[number]
-    if not found:
-        return []
-    for number, visit in _replaced(
-        index, now, connection, min(one["then"] for one in found.values())
-    ):
-        if number in found and visit > found[number]["then"]:
-            del found[number]
+    for number in _replaced(index, now, connection, found) if found else ():
+        del found[number]
     asked = [one["digest"] for one in found.values() if one["digest"] is not None]
     met = _digests_met(index, now, visits.others, connection, asked)
     kept = [one for one in found.values() if _shown(*(one[name] for name in _SHOWN)) not in met]
@@ -114,19 +109,42 @@ def _join_unchanged(found: dict[int, dict[str, Any]]) -> None:
 
 
 def _replaced(
-    index: Index, runs: Sequence[int], connection: sa.Connection, since: int
-) -> Iterator[tuple[int, int]]:
-    """The claims that those come of which were made since a visit, and are met; and in which."""
+    index: Index,
+    runs: Sequence[int],
+    connection: sa.Connection,
+    found: Mapping[int, Mapping[str, Any]],
+) -> set[int]:
+    """The claims of what is absent that have become others since, which are met."""
     row, now = schema.runs.c, schema.sightings.c
-    later = dict(connection.execute(sa.select(row.id, row.visit).where(row.visit > since)).all())
+    is_later = row.visit > min(one["then"] for one in found.values())
+    later = dict(connection.execute(sa.select(row.id, row.visit).where(is_later)).all())
     made = sa.select(_claim.run, _claim.came_of).where(
         *(_claim.namespace == index.id, _claim.run.in_(later), _claim.came_of.is_not(None)),
         sa.exists().where(now.namespace == index.id, now.claim == _claim.id, now.run.in_(runs)),
         is_valid(),
     )
-    for run, packed in connection.execute(made):
-        for number in came_of(ClaimRow(came_of=packed)):
-            yield number, later[run]
+    became = [
+        (later[run], numbers)
+        for run, packed in connection.execute(made)
+        if not found.keys().isdisjoint(numbers := came_of(ClaimRow(came_of=packed)))
+    ]
+    earlier = {
+        one.id: (later.get(one.run, 0), {*came_of(one)})
+        for one in claims_of(connection, index.id, {one for _, some in became for one in some})
+    }
+
+    def was_before(number: int, others: Sequence[int], then: int) -> bool:
+        """Whether what was absent had become another one of these when it was met last."""
+        known = (earlier[one] for one in others if one in earlier)
+        return any(visit <= then and number in numbers for visit, numbers in known)
+
+    return {
+        number
+        for visit, numbers in became
+        for number in found.keys() & numbers
+        for then in [found[number]["then"]]
+        if visit > then and not was_before(number, numbers, then)
+    }
 
 
 def _digests_met(

@@ -93,7 +93,17 @@ a T+, a/amp T
     drop: changed a, unchanged a/amp
 b T+'
     changed b
+    missing 1
+
+# The page of this week's menu changes, and an older menu goes
+a T
+    new a
+a U, b T
+    changed a, moved b
     missing 0
+a V
+    changed a
+    missing 1
 
 # A page is corrected, and met first at a URL of a session
 p2 T date:12

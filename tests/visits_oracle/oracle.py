@@ -61,13 +61,14 @@ class Stored:
     before: set[Stored] = field(default_factory=set)
     unchanged: Stored | None = None
 
-    def came_of(self) -> set[Stored]:
-        """All that it replaces, and what those have replaced."""
-        found, waiting = set[Stored](), [*self.before]
+    def came_of(self, since: int = 0) -> set[Stored]:
+        """All that it and what it replaces have replaced, in visits since one."""
+        found, waiting = set[Stored](), [self]
         while waiting:
-            if (one := waiting.pop()) not in found:
-                found.add(one)
-                waiting += one.before
+            one = waiting.pop()
+            if one.visit > since:
+                waiting += one.before - found
+                found |= one.before
         return found
 
 
@@ -364,7 +365,7 @@ class Oracle:
             one.content
             for one in then
             for other in here
-            if other.content.visit > one.run.visit and one.content in other.content.came_of()
+            if one.content in other.content.came_of(since=one.run.visit)
         }
         there |= {one.content for visit, one in self.absent if then and visit >= then[0].run.visit}
         absent = [one for one in then if one.content not in there]
