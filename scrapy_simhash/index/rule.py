@@ -160,12 +160,11 @@ def _has_same_facts(row: ClaimRow, old: Sighting, rule: Rule, *, with_page: bool
 def _is_same_text(match: Match, rule: Rule) -> bool:
     """Whether a text that is not equal differs in its state only, or hardly and in no number."""
     changes = match.changes() if match.changes else None
-    if changes is not None and not changes:
-        return True
-    if match.jaccard is None or rule.change_similarity == 1:
+    if changes is None:  # nobody can see whether a number differs
         return False
-    is_close = match.jaccard >= rule.change_similarity
-    return is_close and not (changes and changes.has_numbers)
+    if not changes or match.jaccard is None or rule.change_similarity == 1:
+        return not changes
+    return match.jaccard >= rule.change_similarity and not changes.has_numbers
 
 
 def shows(claim: ClaimRow, row: ClaimRow) -> bool:

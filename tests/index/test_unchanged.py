@@ -38,12 +38,15 @@ EDITS = [
 NUMBERS = 5
 
 
-def visited(path: Path, *visits: dict[str, Any], **rule: Any) -> list[Verdict]:
+def visited(
+    path: Path, *visits: dict[str, Any], budget: int = 1 << 20, **rule: Any
+) -> list[Verdict]:
     """The verdicts on a page, given what it has at each visit."""
     verdicts = []
     for given in visits:
         document = {"text": prose(1, 120), **given}
-        with Index(f"sqlite:///{path}/index.db", rule=Rule(known="drop", **rule)) as index:
+        rules = Rule(known="drop", **rule)
+        with Index(f"sqlite:///{path}/index.db", rule=rules, text_budget=budget) as index:
             sketch = index.scheme.sketch(document["text"])
             verdicts += index.execute([Document(sketch, "a", **document)])
             index.confirm(verdicts[-1])
@@ -63,6 +66,12 @@ def test_the_state_of_a_page_makes_no_version_and_every_edit_does(
         "new",
         "changed" if is_version else "unchanged",
     ]
+
+
+def test_a_number_changes_in_a_text_that_is_no_longer_kept(tmp_path: Path) -> None:
+    visits = ({"text": f"{prose(1, 120)} for {price} euros"} for price in (10, 99))
+    verdicts = visited(tmp_path, *visits, change_similarity=0.9, budget=0)
+    assert verdicts[1].status == "changed"
 
 
 @pytest.mark.parametrize("texts", STATES + EDITS)
