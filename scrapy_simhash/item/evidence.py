@@ -119,7 +119,7 @@ TABLE: Mapping[Evidence, _Cells] = {
     Evidence.SECTION: _APART._replace(one_title=_0),
     Evidence.STATE: _SAME,
     Evidence.STOCK: _SAME._replace(version=_ALL),
-    Evidence.REST: _SAME._replace(version=_BOTH),
+    Evidence.REST: _SAME._replace(version=_ALL),
     # A print view may have a date more.
     Evidence.NUMBERS: _PLACE._replace(other_site=_REFERENCE, view=_REPLACED, translated=None),
     # Elsewhere, later and in a corpus of texts, a passage that is added is an edit.

@@ -68,6 +68,12 @@ def test_the_state_of_a_page_makes_no_version_and_every_edit_does(
     ]
 
 
+def test_an_item_beside_its_page_gains_a_text(tmp_path: Path) -> None:
+    own = facts_of({"title": "One"})
+    verdicts = visited(tmp_path, {"facts": own}, {"facts": own.with_rest("a text")})
+    assert verdicts[1].status == "changed"
+
+
 def test_a_number_changes_in_a_text_that_is_no_longer_kept(tmp_path: Path) -> None:
     visits = ({"text": f"{prose(1, 120)} for {price} euros"} for price in (10, 99))
     verdicts = visited(tmp_path, *visits, change_similarity=0.9, budget=0)
