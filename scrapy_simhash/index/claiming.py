@@ -82,7 +82,7 @@ class Work:
         confirmed = [verdict.claim for verdict in confirm if verdict.claim]
         self._confirm = [claim for claim in confirmed if claim.namespace == self._namespace]
         released = [one for one in release if one.row and one.row.namespace == self._namespace]
-        self._released = [one.row.id for one in released if one.row]
+        self._released = [one.row for one in released if one.row]
         self._release = [one.claim for one in released if one.claim and not one.has_old_claim]
         self._old = [one.claim.id for one in released if one.claim and one.has_old_claim]
         self._left_out = _items(left_out, self._namespace)
@@ -142,7 +142,7 @@ class Work:
         """Take the lock and do the work, given what was decided before; returns the verdicts."""
         held = lock(connection, self._namespace, len(self._claims), self._foreseen(decided))
         writer = Writer(connection, self._namespace, held, self._budgets)
-        writer.release(self._released, self._old, self._claimant.run)
+        writer.release(self._released, self._old, self._claimant.run, self._run.visit)
         writer.delete(self._release, orphaned=True)
         was_made_again = writer.confirm(self._confirm)
         verdicts: dict[Document, Verdict] = {}

@@ -91,6 +91,10 @@ _release = (
     )
 )
 _delete_sightings = sa.delete(_sightings).where(*_rows_of(_sightings))
+_delete_released = sa.delete(_sightings).where(
+    *_rows_of(_sightings, "identity"),
+    *(_seen.status == RELEASED, _seen.visit < sa.bindparam("visit")),
+)
 _leave_out = (
     sa.update(_sightings)
     .where(_seen.namespace == sa.bindparam("here"), _seen.id == sa.bindparam("number"))
@@ -316,13 +320,17 @@ class Writer:
             self._ask(_delete_sightings, numbers)
             self.item_bytes -= item_bytes
 
-    def release(self, numbers: Collection[int], claims: Collection[int], run: int) -> None:
-        """Note at sightings that their items were not stored after all.
+    def release(
+        self, rows: Sequence[ClaimRow], claims: Collection[int], run: int, visit: int
+    ) -> None:
+        """Note at sightings, given by their rows, that their items were not stored after all.
 
-        What a run has left out as copies of their old `claims` are orphans, then.
+        What a run has left out as copies of their old `claims` are orphans, then. A pipeline may
+        refuse an item at each visit: that it did so before is forgotten.
         """
-        if numbers:
-            self._ask(_release, numbers)
+        if rows:
+            self._ask(_release, [row.id for row in rows])
+            self._ask(_delete_released, {row.identity for row in rows}, visit=visit)
         if claims:
             self._ask(_orphan_of_run, claims, of_run=run)
 

@@ -35,23 +35,20 @@ def visit(
     spider: str = "",
     *,
     complete: bool = True,
+    refused: str = "",
     **how: Any,
 ) -> list[str | None]:
-    """Crawl pages, given by their keys; returns what each is."""
+    """Crawl pages, given by their keys; returns what each is. One may be refused by a pipeline."""
     run = Run.open(db, spider=spider)
     index = Index(db, run=run, rule=Rule(known=known))
-    verdicts = index.execute(
-        [
-            index.document(
-                *(text,),
-                key=key,
-                url=f"http://{key}",
-                **{"facts": facts_of({"title": "One"}), **how},
-            )
-            for key, text in pages.items()
-        ]
-    )
-    index.confirm(*(one for one in verdicts if not one.has_old_claim))
+    more = {"facts": facts_of({"title": "One"}), **how}
+    documents = [
+        index.document(text, key=key, url=f"http://{key}", **more) for key, text in pages.items()
+    ]
+    verdicts = index.execute(documents)
+    index.release(*(one for one, key in zip(verdicts, pages, strict=True) if key == refused))
+    stored = zip(verdicts, pages, strict=True)
+    index.confirm(*(one for one, key in stored if not (one.has_old_claim or key == refused)))
     index.execute(left_out=[LeftOut(one, "same") for one in verdicts if not one.claim])
     run.close(settled=True, reason="finished", complete=complete)
     return [one.status for one in verdicts]
@@ -80,6 +77,14 @@ def test_a_site_that_does_not_change_takes_no_more_room(
     assert claims <= 6
     assert sightings <= 3 * (2 + len(spiders) + (not complete))
     assert texts <= sightings
+
+
+def test_an_item_that_is_always_refused_takes_no_more_room(db: Database, known: str) -> None:
+    pages, found = {"a.com/1": article(1), "a.com/2": article(2)}, list[list[int]]()
+    for _ in range(VISITS):
+        visit(db, known, pages, refused="a.com/2")
+        found.append(sizes(db))
+    assert found[-1] == found[-4]
 
 
 @pytest.mark.parametrize("texts", [VISITS, 2])
