@@ -211,7 +211,7 @@ class CrawlEnd:
         return (
             # Where nothing was found, or next to nothing in the items, the selectors fit no more,
             # fields are misspelt, or robots.txt forbids everything.
-            self.stats.get("checked") > 2 * sum(self.stats.below("skipped/").values())
+            self.stats.get("checked") > 2 * self.stats.unread
             and self.settings.on_duplicate != "skip"
             and not stats.get("spider_exceptions/count")
             and not self.stats.get("failed_open")

@@ -64,6 +64,8 @@ class CrawlStats:
         self._has_failed = False
         self._spent: defaultdict[str, float] = defaultdict(float)
         self._known: set[str] = set()
+        #: Items that were not even compared with their own past.
+        self.unread = 0
         #: How the items ended, by what they are: see `items_in_words`.
         self.ended: dict[Ending, Counter[str]] = {end: Counter() for end in get_args(Ending)}
 
@@ -78,6 +80,7 @@ class CrawlStats:
     def count_verdict(self, url: str, verdict: Verdict) -> None:
         """Count the verdict on an item or page found at a URL."""
         self.count(*_names(url, verdict))
+        self.unread += verdict.kind == "skipped" and verdict.row is None
 
     def count_item(self, verdict: Verdict, end: Ending) -> None:
         """Count an item for the sum of the crawl."""

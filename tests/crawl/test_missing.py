@@ -123,6 +123,12 @@ async def test_where_a_middleware_skips_requests_nothing_is_missing(settings, mo
 
 
 @deferred_f_from_coro_f
+async def test_items_that_are_compared_with_their_own_past_only_may_be_missing(settings):
+    short = {"SIMHASH_MIN_FEATURES": 10_000}
+    assert await visits(settings, ("abcd", short), ("abc", short)) == [0, 1]
+
+
+@deferred_f_from_coro_f
 async def test_where_fields_are_misspelt_nothing_is_missing(settings):
     misspelt = {"SIMHASH_FIELDS": ["txt"]}
     assert await visits(settings, ("abcd", {}), ("abcd", misspelt), ("abc", {})) == [0, 0, 1]
