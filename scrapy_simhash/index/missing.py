@@ -114,18 +114,20 @@ def _replaced(
     connection: sa.Connection,
     found: Mapping[int, Mapping[str, Any]],
 ) -> set[int]:
-    """The claims of what is absent that have become others since, which are met."""
+    """The claims of what is absent that have become others since, which are met or absent."""
     row, now = schema.runs.c, schema.sightings.c
     is_later = row.visit > min(one["then"] for one in found.values())
     later = dict(connection.execute(sa.select(row.id, row.visit).where(is_later)).all())
+    is_met = sa.exists().where(
+        *(now.namespace == index.id, now.claim == _claim.id, now.run.in_(runs))
+    )
     made = sa.select(_claim.run, _claim.came_of).where(
         *(_claim.namespace == index.id, _claim.run.in_(later), _claim.came_of.is_not(None)),
-        sa.exists().where(now.namespace == index.id, now.claim == _claim.id, now.run.in_(runs)),
-        is_valid(),
+        *(sa.or_(is_met, is_in(_claim.id, "absent")), is_valid()),
     )
     became = [
         (later[run], numbers)
-        for run, packed in connection.execute(made)
+        for run, packed in connection.execute(made, {"absent": [*found]})
         if not found.keys().isdisjoint(numbers := came_of(ClaimRow(came_of=packed)))
     ]
     earlier = {

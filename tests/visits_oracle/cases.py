@@ -338,6 +338,14 @@ a?ref=5 T', a T', b U
     told changed a?ref=5<a
     missing 0
 
+# What has changed since the last complete crawl is gone once
+a T, b U, c V
+a T', b U stops, c V
+    changed a, unchanged b
+a 404, b U, c V
+    unchanged b c
+    missing 1
+
 # Only a page that the server says is gone is gone after a stopped crawl
 a T, b U, c V
 b 404, a T stops, c V

@@ -328,8 +328,13 @@ class Oracle:
         run.complete = complete
         absent = [("missing", self._then(run))] if complete else []
         absent += [("gone", self.was(run, page)) for page in gone]
-        found = ((how, one) for how, then in absent for one in self._absent_of(run, then))
-        told = {one.content.unchanged or one.content: (how, one) for how, one in found}
+        found = [(how, one) for how, then in absent for one in self._absent_of(run, then)]
+        became = [one.content for _, one in found]
+        told = {
+            one.content.unchanged or one.content: (how, one)
+            for how, one in found
+            if not any(one.content in other.came_of(since=one.run.visit) for other in became)
+        }
         self.absent += [(run.visit, one) for _, one in told.values()]
         return [(status, one.item.url) for status, one in told.values()]
 
