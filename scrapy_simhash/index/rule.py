@@ -133,7 +133,7 @@ def is_unchanged(row: ClaimRow, old: Sighting, match: Match | None, rule: Rule) 
     if ComparedBy.EXACT in (row.compared_by, old.compared_by) or row.compared_by != old.compared_by:
         return False
     is_same = has_values(row) or row.text_digest == old.text_digest
-    if not is_same and not (match and _is_same_text(match, rule)):
+    if not is_same and not (match and _is_same_text(row, match, rule)):
         return False
     return _has_same_facts(row, old, rule, with_page=not has_values(row))
 
@@ -157,8 +157,10 @@ def _has_same_facts(row: ClaimRow, old: Sighting, rule: Rule, *, with_page: bool
     return not (changed if rule.change_similarity == 1 else changed - {REST_KEY})
 
 
-def _is_same_text(match: Match, rule: Rule) -> bool:
-    """Whether a text that is not equal differs in its state only, or hardly and in no number."""
+def _is_same_text(row: ClaimRow, match: Match, rule: Rule) -> bool:
+    """Whether a text is equal, differs in its state only, or hardly and in no number."""
+    if match.row.text_digest == row.text_digest:
+        return True
     changes = match.changes() if match.changes else None
     if changes is None:  # nobody can see whether a number differs
         return False

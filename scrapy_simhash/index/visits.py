@@ -150,7 +150,7 @@ def _covering(
     def counts(one: Sighting, match: Match) -> bool:
         is_here = seen.is_here(one)
         if one.identity == row.identity:
-            return is_here or bool(equal_to(row, [one], compared, rule))
+            return is_here or (not is_restored and bool(equal_to(row, [one], compared, rule)))
         return (is_here or not stays) and not (is_restored or is_by_hand(match))
 
     return [match for match in met if any(counts(one, match) for one in seen.meeting(match.row))]

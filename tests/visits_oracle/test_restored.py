@@ -15,9 +15,9 @@ from scrapy_simhash.index.upkeep import store_restored
 from scrapy_simhash.index.verdict import LeftOut
 
 
-def visit_once(judge, items):
+def visit_once(judge, items, spider="one"):
     """What was made of each item, in the order of a visit; and the run."""
-    run = judge.open_visit()
+    run = judge.open_visit(spider)
     return [(judge.item(run, item), judge.last) for item in items], run
 
 
@@ -41,7 +41,8 @@ def restore(judge, run, verdicts):
 @pytest.mark.parametrize(
     "numbers", [range(20), pytest.param(range(20, 140), marks=pytest.mark.slow)], ids=len
 )
-def test_what_was_restored_is_stored_at_later_visits(mode, numbers):
+@pytest.mark.parametrize("spiders", [1, 2])
+def test_what_was_restored_is_stored_at_later_visits(mode, numbers, spiders):
     count = 0
     for number in numbers:
         draw, reader = random.Random(f"{number}"), Reader()
@@ -51,6 +52,8 @@ def test_what_was_restored_is_stored_at_later_visits(mode, numbers):
         (visit,) = read_lines("site", [re.sub(r"#\d+", "", line) for line in lines])
         items = [item for page in visit.things for _, item in reader.items(page)]
         with IndexJudge(mode) as judge:
+            if spiders > 1:
+                judge.close(visit_once(judge, items, "other")[1], complete=True, gone=())
             seen, run = visit_once(judge, items)
             left = [verdict for told, verdict in seen if not told.stored]
             chosen = [verdict for verdict in left if draw.random() < 0.7]
