@@ -3,7 +3,8 @@
 A visit is one crawl of a site, or several that were open together. An item is judged by what its
 identity *was*: what the last visit that met it was shown. It is judged, too, by what is *met*: what
 this visit has met but for copies, and the last visit of each other spider. A claim *came of* those
-that it was stored in place of, as a change or with other state. The first row that holds decides:
+that it was stored in place of: as a change, with other state, or moved to a known URL. The first
+row that holds decides:
 
 =====================================================================  =========  =============
 the item                                                               is         "drop" stores
@@ -110,13 +111,16 @@ def judge(
         met = [(match, seen.met(match.row, row.identity)) for match in covering]
         new = [match for match, one in met if one and one.status == "new" and seen.is_here(one)]
         stands = next(iter(new or covering), None)
-        return verdict("changed", replaces=replaced, stores=not new, match=stands)
+        # What has moved to a known URL is not missing at its former one.
+        unmet_copies = [match for match in copies if not seen.meeting(match.row)]
+        _, of_site = _elsewhere(row, unmet_copies, seen)
+        equal = [one for one in of_site if equal_to(row, [one], compared, rule)]
+        return verdict("changed", replaces=[*replaced, *equal], stores=not new, match=stands)
     if covering:
         return verdict("copy")
     last, of_site = _elsewhere(row, copies, seen)
     # Its URL may be different at each visit, beside a URL that stays.
-    equal = [one for one in of_site if equal_to(row, [one], compared, rule)]
-    if equal:
+    if equal := [one for one in of_site if equal_to(row, [one], compared, rule)]:
         # Its page may have had other items, or none, and it another identity there.
         status: Status = "moved" if former_url(row, equal[0]) else "unchanged"
         return verdict(status, replaces=equal, match=compared[equal[0].claim])

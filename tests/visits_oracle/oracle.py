@@ -243,7 +243,12 @@ class Oracle:
                 one for one in covering if one.told.status == "new" and one.run.visit == run.visit
             ]
             stands = [one.content for one in new or covering]
-            return Row("3", "changed", not new, stands[0] if stands else None, replaces)
+            # What is equal, and was last met elsewhere, has moved there.
+            met = [one.content for one in self.met(run)]
+            last = [one for one in self._last(run, item) if one.content not in met]
+            moved = [one for one in last if one.item.site == item.site and one.equals(item)]
+            stored = stands[0] if stands else None
+            return Row("3", "changed", not new, stored, [*replaces, *moved])
         if covering:
             return Row("4", "copy", False, covering[0].content)
         return self._elsewhere(run, item)
