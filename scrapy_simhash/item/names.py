@@ -114,7 +114,8 @@ _STATES: list[tuple[re.Pattern[str], IsValue]] = [
         (
             (
                 f"_(?:{any_of(_COUNTED)})(?:_(?:number|times|total))?_$"
-                f"|_(?:{_WITH_COUNT})s?_?(?:{_COUNT})_$|_(?:{_COUNT})_?(?:of_)?(?:{_WITH_COUNT})_$"
+                f"|_(?:{_WITH_COUNT})s?_?(?:total_)?(?:{_COUNT})_$"
+                f"|_(?:{_COUNT})_?(?:of_)?(?:{_WITH_COUNT})_$"
                 f"|次数|(?:{_COUNTED_CJK})(?:次数|次數|人数|人數|数|數|数量|量|수)?_$"
             ),
             _is_count,

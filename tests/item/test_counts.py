@@ -26,7 +26,7 @@ RATINGS = ["rating", "stars", "average_rating", "ratingValue", "评分", "rating
 STOCKS = ["stock", "inventory", "lagerbestand", "库存"]
 COUNTS = [
     *("comment", "commentCount", "comments_total", "review", "review_count", "reply", "posts"),
-    *("rating.count", "comments.count", "data.reviews.total"),
+    *("rating.count", "comments.count", "comments.totalCount", "data.reviews.total"),
     *("votes", "upvoteCount", "Bewertung", "评论", "评论数", "浏览次数", "コメント数"),
     *("댓글", "sold"),
     *(word.replace(" ", "_") for _, word in COUNTED),
