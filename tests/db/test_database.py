@@ -7,14 +7,7 @@ from pathlib import Path
 
 import pytest
 from claims import article
-from servers import (
-    ENGINES,
-    cleared_database,
-    database_on,
-    empty_database,
-    free_ports,
-    server,
-)
+from servers import ENGINES, cleared_database, database_on, empty_database, free_ports, server
 from sqlalchemy import Connection, text, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import OperationalError
@@ -60,10 +53,7 @@ def set_version(url: URL, number: int) -> None:
 
 @pytest.mark.parametrize(
     ("version", "message"),
-    [
-        (99, r"version 99.*upgrade scrapy_simhash"),
-        (0, rf"version 0\b.*version {schema.VERSION}\b"),
-    ],
+    [(99, r"version 99.*upgrade scrapy_simhash"), (0, rf"version 0\b.*version {schema.VERSION}\b")],
 )
 @on_every_engine
 def test_tables_of_another_version_are_refused_in_one_line_and_left_alone(

@@ -7,13 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simhash.features.shingles import (
-    BINS,
-    minhash,
-    mix64,
-    shingles,
-    similarity_of,
-)
+from scrapy_simhash.features.shingles import BINS, minhash, mix64, shingles, similarity_of
 from scrapy_simhash.simhash.measure import jaccard
 
 

@@ -158,24 +158,15 @@ KINDS: dict[str, tuple[Callable[[int], bytes], dict[int, str]]] = {
         lambda n: b"<div class=nav id=x>a b</div>" * (n // 29),
         {1_440_000: SHORT},
     ),
-    "small_cells": (
-        lambda n: b"<table>" + b"<tr><td>1<td>2" * (n // 14),
-        {460_000: SHORT},
-    ),
+    "small_cells": (lambda n: b"<table>" + b"<tr><td>1<td>2" * (n // 14), {460_000: SHORT}),
     "line_breaks": (lambda n: b"<p>" + b"a<br>" * (n // 5), {490_000: SHORT}),
     "links": (lambda n: b"<a href=/>b</a> " * (n // 16), {790_000: SHORT}),
-    "buttons": (
-        lambda n: b"<button>a <b>b</b></button>" * (n // 27),
-        {660_000: SHORT},
-    ),
+    "buttons": (lambda n: b"<button>a <b>b</b></button>" * (n // 27), {660_000: SHORT}),
     "navs_in_noscript": (
         lambda n: b"<noscript>" + b"<p>a b<nav>c</nav>" * (n // 18),
         {590_000: SHORT},
     ),
-    "comments": (
-        lambda n: b"<p>" + b"<!---->" * (n // 8) + b"word " * 99,
-        {790_000: SHORT},
-    ),
+    "comments": (lambda n: b"<p>" + b"<!---->" * (n // 8) + b"word " * 99, {790_000: SHORT}),
     "classes": (classes, {1_000_000: SHORT}),
     # Deep trees
     "nested_boxes": (lambda n: b"<div>a b " * (n // 9), {890_000: SHORT}),
@@ -201,10 +192,7 @@ KINDS: dict[str, tuple[Callable[[int], bytes], dict[int, str]]] = {
     ),
     "long_style_around_times": (long_style_around_times, {4_000_000: SHORT}),
     # Text
-    "plain_text": (
-        lambda n: html("<p>" + "word " * (n // 5)),
-        {990_000: SHORT, 6_000_000: LARGE},
-    ),
+    "plain_text": (lambda n: html("<p>" + "word " * (n // 5)), {990_000: SHORT, 6_000_000: LARGE}),
     "distinct_words": (lambda n: html(f"<p>{prose('words', n // 7)}"), {990_000: COMPARED}),
     "chinese": (lambda n: html(f"<p>{ideographs(n // 3)}"), {2_900_000: COMPARED}),
     "thai": (lambda n: html(f"<p>{ideographs(n // 3, 0xE01, 0xE2E)}"), {2_900_000: COMPARED}),
@@ -270,10 +258,7 @@ KINDS: dict[str, tuple[Callable[[int], bytes], dict[int, str]]] = {
         lambda n: html("<h1>x</h1>" + "<div><b>Label</b><div>" * (n // 22)),
         {42_000: SHORT},
     ),
-    "rows_inside_boxes": (
-        lambda n: inside_boxes("<dl><dt>Label<dd>2 m</dl>", n),
-        {100_000: SHORT},
-    ),
+    "rows_inside_boxes": (lambda n: inside_boxes("<dl><dt>Label<dd>2 m</dl>", n), {100_000: SHORT}),
     "times_inside_boxes": (
         lambda n: inside_boxes("<time datetime=2024-05-06></time>", n),
         {100_000: NO_TEXT},

@@ -6,23 +6,14 @@ from random import Random
 
 import pytest
 
-from benchmarks.noisy.run import (
-    Measured,
-    Outcome,
-    Tally,
-    find_kinds,
-    measure,
-    report,
-)
+from benchmarks.noisy.run import Measured, Outcome, Tally, find_kinds, measure, report
 from benchmarks.noisy.site import Kind, Page
 from benchmarks.noisy.spiders import SPIDERS
 from benchmarks.noisy.words import Words, paras
 
 KINDS = {kind.name: kind for kind in find_kinds(["tuned"])["tuned"]}
 #: Kinds of which something is lost today.
-LOST = {
-    "Jobs: one employer, three boards (all different)",
-}
+LOST = {"Jobs: one employer, three boards (all different)"}
 #: Of the spiders, one that stores fields and one that stores the markup of pages.
 READERS = "RS"
 MEASURED = [

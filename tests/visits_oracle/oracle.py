@@ -12,14 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from visits_oracle.contents import (
-    covers,
-    equal,
-    likeness,
-    resembles,
-    same,
-    tells_change,
-)
+from visits_oracle.contents import covers, equal, likeness, resembles, same, tells_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
