@@ -15,9 +15,8 @@ from tempfile import TemporaryDirectory
 from scrapy_simhash.cli.arguments import add_shared, checked, output_file, positive
 from scrapy_simhash.cli.printing import in_values, print_json
 from scrapy_simhash.cli.project import CommandError, Project
-from scrapy_simhash.corpus.dedupe import Targets, dedupe_corpus
+from scrapy_simhash.corpus.dedupe import Counts, Targets, dedupe_corpus
 from scrapy_simhash.corpus.plan import Plan, criteria_of
-from scrapy_simhash.corpus.result import Counts
 from scrapy_simhash.corpus.workers import Sketcher
 from scrapy_simhash.crawl.fields import Fields, UnusedFieldCheck
 from scrapy_simhash.crawl.settings import Settings
