@@ -241,6 +241,12 @@ a T, print/a T print
     pass: unchanged a, unchanged/left print/a
     drop: unchanged a print/a
 
+# Numbered pages move up by one
+a T, b U, c V
+a U, b V, c 404
+    changed a b
+    removed 0
+
 # A copy whose original is gone
 a T, b T, c U
     new a c, copy b

@@ -95,13 +95,6 @@ b T+'
     changed b
     missing 1
 
-# Numbered pages move up by one
-a T, b U, c V
-    new a b c
-a U, b V, c 404
-    changed a b
-    missing 0
-
 # The page of this week's menu changes, and an older menu goes
 a T
     new a
