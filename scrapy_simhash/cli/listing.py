@@ -29,9 +29,9 @@ from scrapy_simhash.cli.output import (
 )
 from scrapy_simhash.cli.printing import print_lines
 from scrapy_simhash.cli.project import Project
-from scrapy_simhash.history.advice import make_rules, read_patterns
 from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.decisions import count_unlisted, read_decisions, with_contents
+from scrapy_simhash.history.patterns import make_rules, read_patterns
 from scrapy_simhash.history.record import STATUSES
 from scrapy_simhash.history.sql import NamespaceRow, Selection
 from scrapy_simhash.index.words import STORED

@@ -135,18 +135,16 @@ def _replaced(
         for one in claims_of(connection, index.id, {one for _, some in became for one in some})
     }
 
-    def was_before(number: int, others: Sequence[int], then: int) -> bool:
-        """Whether what was absent had become another one of these when it was met last."""
-        known = (earlier[one] for one in others if one in earlier)
-        return any(visit <= then and number in numbers for visit, numbers in known)
-
-    return {
-        number
-        for visit, numbers in became
-        for number in found.keys() & numbers
-        for then in [found[number]["then"]]
-        if visit > then and not was_before(number, numbers, then)
-    }
+    replaced = set[int]()
+    for visit, numbers in became:
+        known = [earlier[one] for one in numbers if one in earlier]
+        for number in found.keys() & numbers:
+            then = found[number]["then"]
+            # What had become another one by then was met beside it.
+            was_before = any(made <= then and number in others for made, others in known)
+            if visit > then and not was_before:
+                replaced.add(number)
+    return replaced
 
 
 def _digests_met(

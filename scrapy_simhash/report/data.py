@@ -8,9 +8,10 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from scrapy_simhash.history import sql
-from scrapy_simhash.history.advice import Pattern, SettingAdvice, advise, read_patterns
+from scrapy_simhash.history.advice import SettingAdvice, advise
 from scrapy_simhash.history.changes import read_changes
 from scrapy_simhash.history.decisions import count, read_decisions
+from scrapy_simhash.history.patterns import Pattern, read_patterns
 from scrapy_simhash.history.record import STATUSES, Record
 from scrapy_simhash.history.sql import EVERYTHING, NamespaceRow, RunRow, Selection, read_runs
 from scrapy_simhash.index.rule import Rule

@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.classic.hashes import HASHES, load_hash
-from scrapy_simhash.classic.scheme import WEIGHTS, Keywords, fingerprint_features
+from scrapy_simhash.classic.scheme import Keywords, fingerprint_features
+from scrapy_simhash.classic.weights import WEIGHTS
 from scrapy_simhash.classic.words import TOKENIZERS
 from scrapy_simhash.simhash.measure import distance, similarity
 from scrapy_simhash.simhash.scheme import load_scheme

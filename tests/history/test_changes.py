@@ -10,10 +10,10 @@ from loopback import prose
 from servers import ENGINES, empty_database
 from stored import changed, store
 
-from scrapy_simhash.cli.show import read_page
 from scrapy_simhash.db.transactions import Database
 from scrapy_simhash.exceptions import NotFound
 from scrapy_simhash.history.changes import read_changes
+from scrapy_simhash.history.page import read_page
 from scrapy_simhash.history.record import STATUSES, Record
 from scrapy_simhash.history.sql import NamespaceRow, choose_namespace, read_selection
 from scrapy_simhash.index.batch import identity_hash

@@ -7,7 +7,7 @@ from loopback import prose
 from servers import ENGINES, empty_database
 from stored import meet
 
-from scrapy_simhash.history.advice import read_patterns
+from scrapy_simhash.history.patterns import read_patterns
 from scrapy_simhash.history.sql import EVERYTHING, choose_namespace, read_selection
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.rule import Rule
