@@ -16,8 +16,8 @@ from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.index.batch import exact_key, slotted
 from scrapy_simhash.index.index import Index
 from scrapy_simhash.index.queries import claims_of, is_dead, is_valid
-from scrapy_simhash.index.runs import Run, last_complete
-from scrapy_simhash.index.seen import ABSENT, RELEASED, Visits
+from scrapy_simhash.index.runs import Run, last_complete, read_visits
+from scrapy_simhash.index.seen import ABSENT, RELEASED
 from scrapy_simhash.index.verdict import ClaimRow, came_of
 from scrapy_simhash.index.writer import in_parts
 
@@ -46,10 +46,7 @@ def find_missing(
     """
     if not (everything or gone):
         return Counter()
-    visits = run.visits_in(index.id)
-    find = partial(_find, index, run, visits, gone, everything=everything)
-    found = index.database.read(find)
-
+    found = index.database.read(partial(_find, index, run, gone, everything=everything))
     in_parts(run.transact, found, partial(_record, index, run))
     return Counter(one["status"] for one in found)
 
@@ -57,7 +54,6 @@ def find_missing(
 def _find(
     index: Index,
     run: Run,
-    visits: Visits,
     gone: Collection[int],
     connection: sa.Connection,
     *,
@@ -65,6 +61,8 @@ def _find(
 ) -> list[dict[str, Any]]:
     """The rows of what is absent, without their numbers: one of each claim."""
     row = schema.runs.c
+    # Those of the last heartbeat may not know that another spider's visit has ended since.
+    visits = read_visits(connection, run.id, run.visit, index.id)
     is_now = sa.or_(row.visit == run.visit, row.id.in_(visits.others))
     now = connection.scalars(sa.select(row.id).where(is_now, ~is_dead(schema.runs))).all()
     _, before = last_complete(connection, run.id, index.id)

@@ -155,7 +155,7 @@ class Run:
     def visits_in(self, namespace: int) -> Visits:
         """Which sightings of a namespace are those of now, as of the last heartbeat."""
         if namespace not in self._visits:
-            read = partial(_read_visits, run=self.id, visit=self.visit, namespace=namespace)
+            read = partial(read_visits, run=self.id, visit=self.visit, namespace=namespace)
             self._visits[namespace] = self.database.read(read)
         return self._visits[namespace]
 
@@ -295,7 +295,7 @@ def _continued(connection: Connection, given: Mapping[str, str]) -> int | None:
     return int(last.visit) if is_kept or goes_on else None
 
 
-def _read_visits(connection: Connection, run: int, visit: int, namespace: int) -> Visits:
+def read_visits(connection: Connection, run: int, visit: int, namespace: int) -> Visits:
     """Which sightings of a namespace are those of now for a run of a visit."""
     row, this_run = schema.runs.c, schema.runs.alias("mine")
     last = (

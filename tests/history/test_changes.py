@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import pytest
@@ -92,6 +93,19 @@ def test_what_a_run_met_or_what_was_since(db) -> None:
     with pytest.raises(NotFound, match="no run 9"):
         words(namespace, 9)
     assert [one.run for one in told(namespace, since=1)] == [1, 2, 3]
+
+
+def test_what_two_spiders_at_once_do_not_meet_is_told_by_the_last(db) -> None:
+    for pages in (1, 2), (1,):
+        runs = [Run.open(db, spider=spider) for spider in "st"]
+        indexes = [Index(db, run=run, rule=Rule(known="drop")) for run in runs]
+        for index, page in product(indexes, pages):
+            store(index, prose(page, 200), f"http://a.test/{page}")
+        missing = []
+        for index, run in zip(indexes, runs, strict=True):
+            run.close(settled=True, reason="finished", complete=True)
+            missing.append(find_missing(index, run, everything=True)["missing"])
+    assert missing == [0, 1]
 
 
 def test_by_default_it_is_the_last_visit_of_each_spider(db) -> None:
