@@ -55,6 +55,7 @@ NAMES = {
     "namespace": "its namespace",
     "group": "the name of the [group](groups.md)",
     "key": "what identifies the item",
+    "name": "of an entry without a URL, its title or values",
     "listed_by": "the site that lists the item, if its URL is of another site",
     "id": "of a dropped item, for `restore --id`",
 }

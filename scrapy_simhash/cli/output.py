@@ -226,10 +226,10 @@ def by_original(records: Iterable[Record]) -> Iterator[Group]:
 
 
 def _place(record: Record) -> str:
-    """The URL of an item, and the values of SIMHASH_KEY that tell it from others there."""
-    key = record.key
+    """The URL of an item, and what tells it from others there, as the values of SIMHASH_KEY."""
+    key = record.name or record.key
     is_named = key and not (item_url(key, "") or _NO_NAME.match(key))
-    return f"{record.url} ({shortened(key)})" if is_named else record.url
+    return f"{record.url} ({shortened(key)})".lstrip() if is_named else record.url
 
 
 def _why(record: Record) -> str:

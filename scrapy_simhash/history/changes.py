@@ -20,7 +20,7 @@ from scrapy_simhash.history.sql import NamespaceRow, Selection
 from scrapy_simhash.index.queries import is_dead
 from scrapy_simhash.index.seen import ABSENT, RELEASED
 from scrapy_simhash.index.verdict import group_name
-from scrapy_simhash.item.keys import item_url
+from scrapy_simhash.item.keys import UNIDENTIFIED, item_url
 from scrapy_simhash.text.packed import unpack_bytes
 
 _row, _run = schema.sightings.c, schema.runs.c
@@ -141,12 +141,16 @@ def _shows_still(former: Row[Any], row: Row[Any]) -> bool:
 
 
 def _with_values(namespace: NamespaceRow, changes: Sequence[Record]) -> Iterator[Record]:
-    """Changes; new items that have been elsewhere with the values that differ from those there."""
-    places = {place for one in changes if one.formerly for place in one.places}
-    kept = read_contents(namespace, places) if places else {}
+    """Changes; entries without a URL with what is kept of them.
+
+    New items that have been elsewhere get the values that differ from those there.
+    """
+    asked = [one for one in changes if one.formerly or one.key.startswith(UNIDENTIFIED)]
+    kept = read_contents(namespace, {place for one in asked for place in one.places})
     for one in changes:
-        own, then = (kept.get(place, NOTHING).values for place in one.places)
-        yield one._replace(noted=differing_values(own, then)) if one.formerly else one
+        own, then = (kept.get(place, NOTHING) for place in one.places)
+        noted = differing_values(own.values, then.values) if one.formerly else one.noted
+        yield one._replace(own=own, noted=noted)
 
 
 def _change(namespace: NamespaceRow, row: Row[Any], status: str, met: _Met) -> Record:
@@ -174,5 +178,5 @@ def _change(namespace: NamespaceRow, row: Row[Any], status: str, met: _Met) -> R
         similarity=None if is_new or is_left_out else row.similarity,
         noted={} if is_new else fields,
         formerly=formerly,
-        places=(row.claim if row.text_digest is None else row.id, before),
+        places=(row.claim if row.text_digest is None or status in ABSENT else row.id, before),
     )

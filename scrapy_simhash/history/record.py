@@ -13,12 +13,15 @@ from scrapy_simhash.index.verdict import OF_TEXT
 from scrapy_simhash.index.words import UNCHANGED, difference_in_words, likeness_in_words
 from scrapy_simhash.item.facts import Values, without_repeated
 from scrapy_simhash.item.folding import are_state
-from scrapy_simhash.item.keys import item_url, lister_of
+from scrapy_simhash.item.keys import UNIDENTIFIED, item_url, lister_of
+from scrapy_simhash.item.names import name_of
 from scrapy_simhash.item.urls import same_site, view_of
 from scrapy_simhash.visible import iso_time, shortened
 
 # Characters shown of a host or a parameter in a cause.
 _LONGEST_NAME = 40
+# Those of the name of an entry.
+_LONGEST_ENTRY = 80
 
 
 class Content(NamedTuple):
@@ -81,6 +84,16 @@ class Record(NamedTuple):
     def url(self) -> str:
         """The URL of the item: its own, if it has one, else that of its page."""
         return item_url(self.key, self.page)
+
+    @property
+    def name(self) -> str | None:
+        """What tells an entry of a list without a URL from others: its title, else its values."""
+        if not self.key.startswith(UNIDENTIFIED):
+            return None
+        values = self.own.values
+        titles = [values[name] for name in values if "title" in name_of(name).marks]
+        text = ", ".join(titles or values.values()) or self.own.text
+        return text and shortened(text, _LONGEST_ENTRY)
 
     @property
     def original(self) -> str | None:
@@ -158,6 +171,7 @@ class Record(NamedTuple):
             "namespace": self.namespace,
             "group": self.group,
             "key": self.key,
+            "name": self.name,
             "listed_by": self.listed_by or None,
             "id": self.id,
         }

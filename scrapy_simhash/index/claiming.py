@@ -25,7 +25,7 @@ from scrapy_simhash.index.runs import Run
 from scrapy_simhash.index.seen import NO_VISITS, Seen
 from scrapy_simhash.index.verdict import OF_TEXT, ClaimRow, Document, LeftOut, Sighting, Verdict
 from scrapy_simhash.index.writer import Writer, largest
-from scrapy_simhash.item.facts import OTHERS, REST_KEY, REST_OF_ITEM, Facts, changed_facts, keys_of
+from scrapy_simhash.item.facts import OTHERS, Facts, changed_facts, keys_of
 from scrapy_simhash.item.fields import FEW_SPACES
 from scrapy_simhash.item.folding import are_state
 from scrapy_simhash.item.keys import item_url
@@ -278,14 +278,14 @@ def _sighting_row(verdict: Verdict, seen: Seen, visit: int) -> tuple[Any, ...]:
 
 def _changed(
     verdict: Verdict,
-    new: Mapping[str, str],
+    document: Document,
     old: Mapping[str, str] | None,
     ignored: Collection[int],
 ) -> dict[str, tuple[str | None, str | None]]:
     """The short values of a document that changed, by field: the old one and the new one."""
     row, before = cast("ClaimRow", verdict.row), cast("Sighting", verdict.before)
     # Without its old values, nothing is known of the fields.
-    old = new if old is None else old
+    new, old = document.values, document.values if old is None else old
     both = {name: (old.get(name), new.get(name)) for name in {**old, **new}}
     has_text = row.text_digest != before.text_digest
     names = [
@@ -295,14 +295,18 @@ def _changed(
         if not (has_text and None in (a, b) and (a or b or "").count(" ") > FEW_SPACES)
         and not (a == b or are_state(name, (a, b)))
     ]
-    if row.facts and before.facts:
+    if document.facts and row.facts and before.facts:
         # Other notations of one value are no change.
         changed = changed_facts(Facts.unpack(row.facts), Facts.unpack(before.facts), ignored)
         names = [name for name in names if not changed.isdisjoint(keys_of(name))]
-        names += [REST_OF_ITEM] if REST_KEY in changed else []
+        # Long values are not kept.
+        known = document.facts.names
+        names += {known[key] for key in changed & known.keys()}.difference(both)
     if not names and verdict.similarity in {None, 1.0}:
-        # Another order of the words, or a value that is not kept.
-        return {OF_TEXT if has_text else OTHERS: (None, None)}
+        # Another order of the words, or what is not kept: the rest of a value that is cut.
+        cut = [name for name, (_, value) in both.items() if value and value.endswith("…")]
+        names = [OF_TEXT] if has_text else cut if len(cut) == 1 else [OTHERS]
+        return dict.fromkeys(names, (None, None))
     return {name: both.get(name, (None, None)) for name in sorted(names)}
 
 
@@ -321,6 +325,6 @@ def _changed_fields(
     lookup.read_texts(connection, {*changed.values()})
     texts, ignored = lookup.texts, lookup.rule.ignored_keys
     return {
-        number: _changed(verdicts[number], documents[number].values, texts.values(then), ignored)
+        number: _changed(verdicts[number], documents[number], texts.values(then), ignored)
         for number, then in changed.items()
     }

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from loopback import PageSpider, crawl, in_batch, prose
 from scrapy.utils.defer import deferred_f_from_coro_f
+
+from scrapy_simhash.db.transactions import Database
+from scrapy_simhash.history.changes import read_changes
+from scrapy_simhash.history.sql import Selection, choose_namespace
 
 PATHS = in_batch(6, 12)
 
@@ -31,6 +37,10 @@ async def test_new_entries_that_nothing_identifies_are_counted_in_the_log(settin
         done = await crawl(spider, settings | {"SIMHASH_KNOWN": "drop"}, urls[:1])
     assert done.stats["unidentified"] == done.stats["changes/missing"] == 1
     assert "1 of the new items: entries of lists without a URL of their own" in caplog.text
+    with closing(Database(settings["SIMHASH_DATABASE_URL"])) as database:
+        namespace = choose_namespace(database, None)
+        told = read_changes(namespace, Selection([3]), ["new", "missing"])
+        assert [one.name for one in told] == ["€12, L", "€10, L"]
 
 
 class Tagged(PageSpider):

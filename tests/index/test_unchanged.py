@@ -114,7 +114,7 @@ def test_a_change_of_the_year_alone_is_one_of_the_field(tmp_path: Path) -> None:
 
 def test_a_change_of_a_value_that_is_not_kept_has_a_name(tmp_path: Path) -> None:
     visits = ({"facts": facts_of({"author": name})} for name in ("Ann", "Bob"))
-    assert visited(tmp_path, *visits)[1].fields == {"(others)": (None, None)}
+    assert visited(tmp_path, *visits)[1].fields == {"author": (None, None)}
 
 
 def test_a_value_that_grows_into_a_text_did_not_go(tmp_path: Path) -> None:
