@@ -113,7 +113,7 @@ _STATES: list[tuple[re.Pattern[str], IsValue]] = [
     for names, is_value in (
         (
             (
-                f"_(?:{any_of(_COUNTED)})(?:_(?:number|times|total))?_$"
+                f"_(?:{any_of(_COUNTED)})(?:_(?:number|times|today|total))?_$"
                 f"|_(?:{_WITH_COUNT})s?_?(?:total_)?(?:{_COUNT})_$"
                 f"|_(?:{_COUNT})_?(?:of_)?(?:{_WITH_COUNT})_$"
                 f"|次数|(?:{_COUNTED_CJK})(?:次数|次數|人数|人數|数|數|数量|量|수)?_$"
@@ -138,7 +138,7 @@ _STATES: list[tuple[re.Pattern[str], IsValue]] = [
         ),
         (
             (
-                "time_?left|(?:time|days|hours)_remaining|remaining_(?:time|days|hours)|countdown"
+                "time_?left|(?:days|hours)_(?:ago|left)|(?:time|days|hours)_remaining|remaining_(?:time|days|hours)|countdown"
                 "|_(?:ends|closes|expires)_in_$|restzeit|restlaufzeit|temps_restant"
                 "|tiempo_restante|tempo_rimanente|剩余时间|剩余天数|倒计时|残り時間"
             ),
@@ -271,7 +271,7 @@ def name_of(text: str) -> Name:
     tests: dict[Mark, bool] = {
         "stock": state is _is_stock or last in _FOR_SALE,
         "price": _PRICE_CJK.search(plain) is not None,
-        "rating": state is _is_rating and len(parts) > 1,
+        "rating": (state is _is_rating or last == "stars") and len(parts) > 1,
         "silent": "metadata" in parts and last in _SILENT_METADATA,
     }
     digest = blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=4).digest()

@@ -28,7 +28,7 @@ COUNTS = [
     *("comment", "commentCount", "comments_total", "review", "review_count", "reply", "posts"),
     *("rating.count", "comments.count", "comments.totalCount", "data.reviews.total"),
     *("votes", "upvoteCount", "Bewertung", "评论", "评论数", "浏览次数", "コメント数"),
-    *("댓글", "sold"),
+    *("댓글", "sold", "stars", "star_count", "github_stars", "views_today", "forks", "num_points"),
     *(word.replace(" ", "_") for _, word in COUNTED),
     *("followers_count", "downloadCount", "sold_count", "applicants_count", "retweet_count"),
     *("plays", "playcount", "stargazers_count", "members", "num_like", "Kommentaranzahl"),
