@@ -111,10 +111,14 @@ class Changes:
         return {pair for around in words for pair in pairwise(around)} | cut
 
     def replaces(self, new: str, old: str) -> bool:
-        """Whether what differs in two short values begins at one place of both texts."""
-        both = _without_ends(WordEdit(tokens(new), tokens(old), "", ""))[:2]
-        pairs = ((*zip(both, one[:2], strict=True),) for one in self.all)
-        return any(all(a and b and a[: len(b)] == b[: len(a)] for a, b in pair) for pair in pairs)
+        """Whether what differs in two short values, or parts of them, begins where texts differ."""
+        parts = ([value, *value.split(",")] for value in (new, old))
+        edits = [WordEdit(tokens(ours), tokens(theirs), "", "") for ours, theirs in product(*parts)]
+        return any(
+            all(a and b and a[: len(b)] == b[: len(a)] for a, b in zip(both, one[:2], strict=True))
+            for both in [_without_ends(edit)[:2] for edit in edits]
+            for one in self.all
+        )
 
     def replaces_passage(self) -> bool:
         """Whether a passage stands in place of a different passage, between the same words."""

@@ -161,6 +161,7 @@ def test_changes_of_any_texts(new: list[str], old: list[str]) -> None:
         ("York", "Bath", True),
         ("York, England", "Bath, England", True),
         ("York, Yorkshire", "Bath, Somerset", True),
+        ("New, York", "Bath", True),
         ("York", "Ely", False),
         ("New York", "Bath", False),
         ("York", "", False),
