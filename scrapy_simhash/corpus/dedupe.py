@@ -18,6 +18,7 @@ from scrapy_simhash.corpus.bookkeeping import find_written
 from scrapy_simhash.corpus.greedy import Decisions, decide_corpus
 from scrapy_simhash.corpus.sketches import NOTHING, UNREADABLE, Sketches, SketchStore
 from scrapy_simhash.corpus.workers import ADDRESS, Portion, Sketcher, sketch_all
+from scrapy_simhash.db.values import ComparedBy
 from scrapy_simhash.durable import new_file
 from scrapy_simhash.feed.files import write_table
 from scrapy_simhash.feed.source import FeedError, Output, Source, chosen, format_of
@@ -76,13 +77,14 @@ def dedupe_corpus(
         FileExistsError: a target exists.
     """
     with ExitStack() as stack:
-        sketcher, written = _without_written(sketcher, advance)
+        sketcher, indexes, others = _without_written(sketcher, advance)
         store = stack.enter_context(closing(SketchStore(targets.kept.parent)))
         with ExitStack() as files:
             streams = {path: files.enter_context(new_file(path)) for path in targets.paths()}
             corpus = _decided(sketcher, store, workers, references, advance)
             _write(corpus, targets, streams)
-        return corpus.counts()._replace(written=written)
+        has_texts = bool((corpus.compared_by == ComparedBy.TEXT).any())
+        return corpus.counts()._replace(written=[*indexes, *(others if has_texts else ())])
 
 
 def _decided(
@@ -110,17 +112,20 @@ def _decided(
     return Result(sketcher, starts, references, sketches, decisions)
 
 
-def _without_written(sketcher: Sketcher, advance: Advance) -> tuple[Sketcher, Sequence[str]]:
+def _without_written(
+    sketcher: Sketcher, advance: Advance
+) -> tuple[Sketcher, Sequence[str], Sequence[str]]:
     """Find the fields that only tell when, or in which order, items were stored.
 
-    Those that the user has named are compared.
+    Returns those that are not compared, and those that are not beside a text. Those that the user
+    has named are compared.
     """
     reader = sketcher.reader
     if reader.only is not None:
-        return sketcher, ()
+        return sketcher, (), ()
     indexes, others = find_written(sketcher.sources, reader.ignore, partial(advance, "Reading"))
     reader = replace(reader, ignore=[*reader.ignore, *indexes], beside_texts=others)
-    return replace(sketcher, reader=reader), indexes + others
+    return replace(sketcher, reader=reader), indexes, others
 
 
 def _portions(sources: Sequence[Source], starts: list[int]) -> Generator[Portion]:

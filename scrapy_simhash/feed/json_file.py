@@ -5,9 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from scrapy_simhash.feed.source import (
@@ -33,8 +36,6 @@ ARRAY = ".json"
 # Characters that are searched for the beginning of the first element.
 _HEAD = 1 << 16
 _ARRAY_OF_OBJECTS = re.compile(r"\s*+\[\s*+[{\]]")
-# A field that is a list of objects.
-_OBJECTS = re.compile(r'"([^"\\]*+)"\s*+:\s*+\[\s*+\{')
 # An object on several lines.
 _LONG_OBJECT = re.compile(r"\s*+\{[ \t\r]*+\n")
 # What stands before an element. A crawl with `-o items.json` appends an array, so two elements may
@@ -54,19 +55,40 @@ def json_file(path: Path, named: str | None = None) -> TextFile:
     source = JsonLines(path, named)
     with source.text() as text:
         head = text.read(_HEAD)
-        if _ARRAY_OF_OBJECTS.match(head):
+        is_array = format_of(path) == ARRAY and head.lstrip().startswith("[")
+        if is_array or _ARRAY_OF_OBJECTS.match(head):
             return JsonArray(path, named)
         is_long = _LONG_OBJECT.match(head) is not None
         if is_long or (format_of(path) == ARRAY and "\n" not in head.strip()):
-            held = _OBJECTS.search(head + text.read(MOST_BYTES))
-            advice = "jq -c . writes that"
-            if held:
-                query = f"""jq '.. | .["{held[1]}"]? // empty'"""
-                advice = f"its field {held[1]!r} is one, {query} writes it"
+            held = _objects_in(head + text.read(MOST_BYTES))
             if held or is_long:
-                what = "allowed are an array of objects, and an object on each line"
-                raise FeedError(f"{path}: a single JSON object; {what}: {advice}")
+                _, query = max(held, key=lambda one: (held[one], one), default=(False, "."))
+                raise FeedError(
+                    f"{path}: a single JSON object; allowed are an array of objects, and an object "
+                    f"on each line: jq -c {quote(query)} writes these"
+                )
     return source
+
+
+def _objects_in(text: str) -> Counter[tuple[bool, str]]:
+    """How many objects the first one of a text holds.
+
+    They are counted by whether they are in lists, and by what jq finds them with.
+    """
+    found = Counter[tuple[bool, str]]()
+
+    def look(value: Any, query: str) -> None:
+        inside = value if isinstance(value, list) else [*value.values()]
+        if inside and all(isinstance(one, dict) for one in inside):
+            found[isinstance(value, list), f"{query}.[]"] += len(inside)
+        for name, one in value.items() if isinstance(value, dict) else ():
+            if isinstance(one, list | dict):
+                look(one, f""".. | .[{json.dumps(name, ensure_ascii=False)}]? // empty | """)
+
+    # What is cut is not read in full, and one may be nested too deeply.
+    with suppress(ValueError, RecursionError):
+        look(_decode(text.lstrip())[0], "")
+    return found
 
 
 class JsonLines(TextFile):

@@ -80,9 +80,11 @@ def test_a_line_that_is_no_item_is_reported_and_the_others_are_kept(
         ("in.json", b'[{"a":' + b"[" * 100_000, "item 1: invalid JSON"),
         ("in.json", b'[{"a": 1}', "item 1: the array is cut off"),
         ("in.json", b'[{"a": 1}] {"b": 2}', "item 2: something stands behind the end"),
-        ("in.json", b'{"items": [{"a": 1}]}', "its field 'items' is one, jq"),
-        ("in.jsonl", b'{\n "items": [{"a": 1}]\n}', "its field 'items' is one, jq"),
+        ("in.json", b'{"items": [{"a": 1}]}', """jq -c '.. | .["items"]? //"""),
+        ("in.jsonl", b'{\n "items": [{"a": 1}]\n}', """jq -c '.. | .["items"]? //"""),
         ("in.json", b'{\n "a": 1\n}', "a single JSON object"),
+        ("in.json", b'{"f": [{"a": 1}], "r": {"1": {}, "2": {}}}', '["r"]? // empty | .[]'),
+        ("in.json", b'{"1": {"a": 1}, "2": {"a": 2}}', "jq -c '.[]' writes these"),
         ("in.csv.gz", bomb, "line 1: more than 16 MiB"),
         pytest.param(
             "in.csv.gz",
@@ -92,7 +94,7 @@ def test_a_line_that_is_no_item_is_reported_and_the_others_are_kept(
         ),
         ("in.xml", b"<a/>", "in .jsonl, .json, .csv"),
     ],
-    ids=range(19),
+    ids=range(21),
 )
 def test_a_feed_that_can_not_be_read_is_named(call, tmp_path, name, content, message) -> None:
     path = tmp_path / name

@@ -190,12 +190,12 @@ def test_moments_and_ids_tell_rows_of_data_apart_and_no_texts(call, tmp_path, te
     source, output = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_bytes(jsonl(items))
     _, out, _ = call("dedupe", source, "-o", output)
-    assert output.read_bytes() == jsonl(items if text == "short" else items[:1])
-    assert "Not compared" in out
-    assert "id, created_at" in out
+    told = [] if text == "short" else ["id", "created_at"]
+    assert output.read_bytes() == jsonl(items[:1] if told else items)
+    assert ("items were stored: id, created_at" in out) is bool(told)
     output.unlink()
     _, out, _ = call("dedupe", source, "-o", output, "--json")
-    assert json.loads(out)["written"] == ["id", "created_at"]
+    assert json.loads(out)["written"] == told
     output.unlink()
     # Who names them wants them compared.
     call("dedupe", source, "-o", output, "--fields", "id,text")
