@@ -169,6 +169,14 @@ class CrawlEnd:
                 "feed that replaces theirs lacks them. With SIMHASH_KNOWN = 'pass' it is complete",
                 known,
             )
+        copies = self.stats.get("duplicates")
+        if 0 < self.stats.get("checked") == copies and replaces_feeds(self.crawler):
+            logger.warning(
+                "All items are copies of what other spiders of the namespace, or crawls at the "
+                "same time, have met: %d. A feed that replaces theirs lacks them. A renamed spider "
+                "needs a new namespace",
+                copies,
+            )
         for name, message in _LACKS_OF_ROOM.items():
             if count := self.stats.get(name):
                 logger.warning(message, count)

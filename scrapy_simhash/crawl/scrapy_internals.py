@@ -187,12 +187,12 @@ def watch_items(crawler: Crawler, watch: Callable[[Any], AbstractContextManager[
 
 
 def is_crawl(crawler: Crawler) -> bool:
-    """Whether this is a crawl, and not ``scrapy fetch``, ``parse`` or ``check``.
+    """Whether this is a crawl, and not ``scrapy shell``, ``fetch``, ``parse`` or ``check``.
 
-    These look at pages with a project's spider, whose method ``start`` they replace.
+    The shell starts no crawl; the others replace the method ``start`` of a project's spider.
     """
-    start = getattr(crawler.spidercls, "start", None)
-    return not str(getattr(start, "__module__", "")).startswith("scrapy.commands.")
+    module = str(getattr(getattr(crawler.spidercls, "start", None), "__module__", ""))
+    return crawler.crawling and not module.startswith("scrapy.commands.")
 
 
 @_or_lose("crawls with different arguments of the spider count as alike")

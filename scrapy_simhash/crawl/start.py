@@ -59,7 +59,7 @@ def settings_of(crawler: Crawler) -> Settings:
         crawler.signals.connect(_refuse_settings, signals.spider_opened)
         raise NotConfigured from None
     if not settings.enabled:
-        raise NotConfigured("SIMHASH_ENABLED is False")
+        raise NotConfigured
     return settings
 
 

@@ -406,7 +406,7 @@ def test_nothing_of_a_crawl_is_kept_alive_when_it_is_over():
 
     crawler = get_crawler(Spider)
     crawler._apply_settings()
-    crawler.spider = None
+    crawler.spider, crawler.crawling = None, True
     found = Deduplicator.of(crawler)
     assert Deduplicator.of(crawler) is found
     number = id(crawler)

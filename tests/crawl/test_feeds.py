@@ -274,15 +274,16 @@ async def test_a_feed_that_replaces_an_earlier_one_may_lack_what_moved(
     name, *options = feed.split()
     feeds = {str(tmp_path / name): {"format": "jsonlines", **dict.fromkeys(options, True)}}
     # The second crawl finds one item at another address, one where it was, and a copy of that.
-    given = settings | {"FEEDS": feeds, "SIMHASH_KNOWN": "drop"}
+    given = settings | {"FEEDS": feeds, "SIMHASH_NAMESPACE": "news", "SIMHASH_KNOWN": "drop"}
     await crawl(PageSpider, given, [urls[0], urls[COPIES]])
     again = [urls[1], urls[COPIES], urls[COPIES + 1]]
     done = await crawl(PageSpider, given, again)
     assert len(done.drops) == 3
-    found = [
-        re.search(r"left out by SIMHASH_KNOWN = 'drop': (\d+)", line) for line in caplog.messages
-    ]
-    assert [line[1] for line in found if line] == (["2"] if feed == "f.jl overwrite" else [])
+    found = re.findall(r"left out by SIMHASH_KNOWN = 'drop': (\d+)", caplog.text)
+    assert found == (["2"] if feed == "f.jl overwrite" else [])
+    renamed = type("Renamed", (PageSpider,), {"name": "renamed"})
+    await crawl(renamed, given | {"SIMHASH_KNOWN": "pass"}, again)
+    assert ("A renamed spider needs" in caplog.text) is (feed == "f.jl overwrite")
 
 
 @pytest.mark.parametrize(
