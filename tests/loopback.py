@@ -59,6 +59,28 @@ def serve(pages: Mapping[str, bytes | Page]) -> Iterator[str]:
         yield address
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128
+    daemon_threads = True
+
+    def handle_error(self, *args: object) -> None:
+        """Print nothing when a killed crawler drops its connection."""
+
+
+@contextmanager
+def running(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Serve with a handler. Yields the address as `serve` does."""
+    server = Server(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
 @contextmanager
 def answering(find: Callable[[str], bytes | Page | None]) -> Iterator[str]:
     """Serve what a function returns for a request target. Yields the address as `serve` does."""
@@ -81,22 +103,8 @@ def answering(find: Callable[[str], bytes | Page | None]) -> Iterator[str]:
         def log_message(self, *args: object) -> None:
             pass
 
-    class Server(ThreadingHTTPServer):
-        request_queue_size = 128
-        daemon_threads = True
-
-        def handle_error(self, *args: object) -> None:
-            """Print nothing when a killed crawler drops its connection."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with running(Handler) as address:
+        yield address
 
 
 @dataclass

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import gzip
-import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from hashlib import blake2b
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Literal
 
-from loopback import prose
+from loopback import prose, running
 from scrapy.utils import _compression
 
 #: What a server tells of the version of a page: nothing, or only a time, or "false": it calls
@@ -126,23 +125,8 @@ def serve_validated(site: ValidatedSite) -> Iterator[str]:
         def log_message(self, *args: object) -> None:
             pass
 
-    class Server(ThreadingHTTPServer):
-        request_queue_size = 128
-        daemon_threads = True
-
-        def handle_error(self, *args: object) -> None:
-            pass
-
-    server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    site.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with running(Handler) as site.url:
         yield site.url
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def respond(page: ValidPage | None, given) -> tuple[int, dict[str, str], bytes]:

@@ -14,42 +14,24 @@ from scrapy_simhash.features.tokens import tokens
 from scrapy_simhash.simhash.measure import candidate_limit, distance, jaccard
 from scrapy_simhash.simhash.shingles import fingerprint
 
-# The code points of their letters and marks, from one to the other.
-SPACED = {
-    "Latin": (0x61, 0x7A),
-    "Greek": (0x3B1, 0x3C9),
-    "Cyrillic": (0x430, 0x44F),
-    "Armenian": (0x561, 0x586),
-    "Hebrew": (0x5D0, 0x5EA),
-    "Arabic": (0x620, 0x64A),
-    "Devanagari": (0x905, 0x94D),
-    "Bengali": (0x985, 0x9CD),
-    "Tamil": (0xB85, 0xBCD),
-    "Telugu": (0xC05, 0xC4D),
-    "Malayalam": (0xD05, 0xD4D),
-    "Sinhala": (0xD85, 0xDDF),
-    "Georgian": (0x10D0, 0x10F0),
-    "Amharic": (0x1200, 0x1357),
-    "Cherokee": (0x13A0, 0x13F4),
-    "Mongolian": (0x1820, 0x1842),
-    "Deseret": (0x10428, 0x1044F),
-}
-UNSPACED = {
-    "Chinese": (0x4E00, 0x5FFF),
-    "Hangul": (0xAC00, 0xD7A3),
-    "Yi": (0xA000, 0xA48C),
-    "Tangut": (0x17000, 0x187F7),
-    "Thai": (0x0E01, 0x0E4E),
-    "Lao": (0x0E81, 0x0ECD),
-    "Burmese": (0x1000, 0x103F),
-    "Khmer": (0x1780, 0x17D3),
-    "Tai Le": (0x1950, 0x1974),
-    "Tai Tham": (0x1A20, 0x1A72),
-    "Balinese": (0x1B05, 0x1B44),
-    "Javanese": (0xA984, 0xA9C0),
-    "Tai Viet": (0xAA80, 0xAAC2),
-    "Ahom": (0x11700, 0x1172B),
-}
+
+def _ranges(table: str) -> dict[str, tuple[int, int]]:
+    """The code points of the letters and marks of scripts, from one to the other."""
+    rows = (row.rsplit(" ", 2) for row in table.split(", "))
+    return {name: (int(first, 16), int(last, 16)) for name, first, last in rows}
+
+
+SPACED = _ranges(
+    "Latin 61 7A, Greek 3B1 3C9, Cyrillic 430 44F, Armenian 561 586, Hebrew 5D0 5EA, Arabic 620 "
+    "64A, Devanagari 905 94D, Bengali 985 9CD, Tamil B85 BCD, Telugu C05 C4D, Malayalam D05 D4D, "
+    "Sinhala D85 DDF, Georgian 10D0 10F0, Amharic 1200 1357, Cherokee 13A0 13F4, Mongolian 1820 "
+    "1842, Deseret 10428 1044F"
+)
+UNSPACED = _ranges(
+    "Chinese 4E00 5FFF, Hangul AC00 D7A3, Yi A000 A48C, Tangut 17000 187F7, Thai E01 E4E, Lao E81 "
+    "ECD, Burmese 1000 103F, Khmer 1780 17D3, Tai Le 1950 1974, Tai Tham 1A20 1A72, Balinese 1B05 "
+    "1B44, Javanese A984 A9C0, Tai Viet AA80 AAC2, Ahom 11700 1172B"
+)
 SCRIPTS = SPACED | UNSPACED
 CLUSTERED = ["Thai", "Lao", "Burmese", "Khmer", "Tai Tham", "Balinese", "Javanese", "Ahom"]
 
