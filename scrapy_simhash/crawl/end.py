@@ -169,8 +169,9 @@ class CrawlEnd:
                 "feed that replaces theirs lacks them. With SIMHASH_KNOWN = 'pass' it is complete",
                 known,
             )
-        copies = self.stats.get("duplicates")
-        if 0 < self.stats.get("checked") == copies and replaces_feeds(self.crawler):
+        copies = self.stats.get("duplicates") if self.settings.drops else 0
+        is_whole = self.settings.known == "pass" and replaces_feeds(self.crawler)
+        if is_whole and 0 < copies == self.stats.get("checked"):
             logger.warning(
                 "All items are copies of what other spiders of the namespace, or crawls at the "
                 "same time, have met: %d. A feed that replaces theirs lacks them. A renamed spider "
