@@ -51,7 +51,7 @@ def busy(path, is_over):
 async def test_while_the_database_is_busy_the_crawl_waits_and_fetches_no_more(tmp_path, caplog):
     """However long: what bounds it is the time in which nobody gets through."""
     # A timeout that a slow machine alone does not exceed.
-    path, timeout, pages = tmp_path / "index.db", 3, 120
+    path, timeout, pages = tmp_path / "index.db", 5, 120
     is_over, fetched = threading.Event(), count()
     meanwhile = []
     others = busy(path, is_over)
