@@ -6,7 +6,7 @@ import base64
 import json
 import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -62,7 +62,7 @@ def json_file(path: Path, named: str | None = None) -> TextFile:
         if is_long or (format_of(path) == ARRAY and "\n" not in head.strip()):
             held = _objects_in(head + text.read(MOST_BYTES))
             if held or is_long:
-                _, query = max(held, key=lambda one: (held[one], one), default=(False, "."))
+                query = max(held, key=lambda one: held[one], default=".")
                 raise FeedError(
                     f"{path}: a single JSON object; allowed are an array of objects, and an object "
                     f"on each line: jq -c {quote(query)} writes these"
@@ -70,24 +70,24 @@ def json_file(path: Path, named: str | None = None) -> TextFile:
     return source
 
 
-def _objects_in(text: str) -> Counter[tuple[bool, str]]:
-    """How many objects the first one of a text holds.
+def _objects_in(text: str) -> Counter[str]:
+    """How many objects the first one of a text holds in lists, or all of it, by what finds them."""
+    found = Counter[str]()
 
-    They are counted by whether they are in lists, and by what jq finds them with.
-    """
-    found = Counter[tuple[bool, str]]()
-
-    def look(value: Any, query: str) -> None:
-        inside = value if isinstance(value, list) else [*value.values()]
-        if inside and all(isinstance(one, dict) for one in inside):
-            found[isinstance(value, list), f"{query}.[]"] += len(inside)
-        for name, one in value.items() if isinstance(value, dict) else ():
-            if isinstance(one, list | dict):
-                look(one, f""".. | .[{json.dumps(name, ensure_ascii=False)}]? // empty | """)
+    def look(value: Mapping[str, Any]) -> None:
+        for name, one in value.items():
+            if isinstance(one, dict):
+                look(one)
+            elif isinstance(one, list) and one and all(isinstance(part, dict) for part in one):
+                quoted = json.dumps(name, ensure_ascii=False)
+                found[f".. | .[{quoted}]? // empty | .[]"] += len(one)
 
     # What is cut is not read in full, and one may be nested too deeply.
     with suppress(ValueError, RecursionError):
-        look(_decode(text.lstrip())[0], "")
+        whole = _decode(text.lstrip())[0]
+        look(whole)
+        if len(whole) > 1 and all(isinstance(one, dict) for one in whole.values()):
+            found[".[]"] = len(whole)
     return found
 
 
