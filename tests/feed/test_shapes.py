@@ -185,7 +185,9 @@ def test_elements_that_are_no_items_are_rejected(dedupe, tmp_path):
     assert "item 2: not a JSON object" in told
 
 
-def test_objects_that_end_in_a_comma_are_lines(dedupe):
+def test_objects_that_end_in_a_comma_are_lines_and_one_that_has_nested_values_too(dedupe):
+    one = jsonl([{"url": "http://a.test/", "place": {"at": {"lat": 1}}}])
+    assert dedupe("in.json", one, output="out.jsonl")[0] == one
     content = jsonl(ITEMS).replace(b"}\n", b"},\r\n")
     for name in ("in.jsonl", "in.json"):
         assert dedupe(name, content, *IGNORE, output="out.jsonl")[0] == jsonl(ITEMS[:2])
